@@ -1,0 +1,129 @@
+package sqlbus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"atelier/internal/bus"
+	"atelier/internal/errs"
+	"atelier/internal/sqldb"
+)
+
+// AppendTx adds the events in the caller's transaction. Call it late in the transaction: on PostgreSQL the partitions it
+// touches take no other event until the commit.
+func (l *Log) AppendTx(ctx context.Context, tx *sqldb.Tx, records ...bus.Record) ([]bus.Event, error) {
+	if err := check(records); err != nil {
+		return nil, err
+	}
+	events, err := appendTx(ctx, tx, l.clock.Now(), records)
+	if err != nil {
+		return nil, fmt.Errorf("append events: %w", err)
+	}
+	l.heads.expect()
+	return events, nil
+}
+
+// check refuses what one of the engines could not store, so that a bad record fails alone and not in a shared commit.
+func check(records []bus.Record) error {
+	for _, r := range records {
+		if !isText(r.WorkspaceID) || !isText(r.Type) {
+			return errs.New(errs.InvalidRequest, "An event's workspace and type must be valid text.")
+		}
+		if !json.Valid(r.Body) || !utf8.Valid(r.Body) {
+			return errs.New(errs.InvalidRequest, "An event's body must be valid JSON in UTF-8.").With("type", r.Type)
+		}
+	}
+	return nil
+}
+
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+
+// appendTx reserves positions partition by partition in ascending order, so that no two transactions that each append
+// once wait for one another, and stores the events in the order of the records.
+func appendTx(ctx context.Context, tx *sqldb.Tx, now time.Time, records []bus.Record) ([]bus.Event, error) {
+	events := make([]bus.Event, len(records))
+	type part struct {
+		count int
+		next  bus.Position
+	}
+	parts := make([]part, bus.Partitions)
+	for i, r := range records {
+		events[i] = bus.Event{WorkspaceID: r.WorkspaceID, Type: r.Type, Body: r.Body}
+		parts[bus.PartitionOf(r.WorkspaceID)].count++
+	}
+	for partition := range parts {
+		part := &parts[partition]
+		if part.count == 0 {
+			continue
+		}
+		var err error
+		if part.next, err = reserve(ctx, tx, now, partition, part.count); err != nil {
+			return nil, fmt.Errorf("reserve positions: %w", err)
+		}
+	}
+	for i := range events {
+		part := &parts[bus.PartitionOf(events[i].WorkspaceID)]
+		events[i].Position = part.next
+		part.next += bus.Step
+	}
+	return events, insert(ctx, tx, events)
+}
+
+// reserve takes count positions of a partition and returns the first. They are at or after now, and after everything
+// given out before, whatever the clock does. The row stays locked until the commit, so the positions of a partition
+// become visible in their order and a reader never passes one that is still to come.
+func reserve(ctx context.Context, tx *sqldb.Tx, now time.Time, partition, count int) (bus.Position, error) {
+	const query = `UPDATE bus_heads
+		SET last_pos = CASE WHEN last_pos + $1 > $2 THEN last_pos + $1 ELSE $2 END
+		WHERE partition = $3 RETURNING last_pos`
+	rest := bus.Step * bus.Position(count-1)
+	var last bus.Position
+	err := tx.QueryRow(ctx, query, int64(rest+bus.Step), int64(bus.PositionAt(now, partition)+rest), partition).Scan(&last)
+	return last - rest, err
+}
+
+// insert stores the events, many to a statement. Powers of two keep the number of different statements small, so that
+// PostgreSQL parses each of them once.
+func insert(ctx context.Context, tx *sqldb.Tx, events []bus.Event) error {
+	const largest = 128
+	for size := largest; len(events) > 0; {
+		if size > len(events) {
+			size /= 2
+			continue
+		}
+		if err := insertRows(ctx, tx, events[:size]); err != nil {
+			return fmt.Errorf("insert: %w", err)
+		}
+		events = events[size:]
+	}
+	return nil
+}
+
+func insertRows(ctx context.Context, tx *sqldb.Tx, events []bus.Event) error {
+	const columns = 5
+	var query strings.Builder
+	query.WriteString(`INSERT INTO bus_events (partition, pos, workspace_id, type, body) VALUES `)
+	args := make([]any, 0, len(events)*columns)
+	for i, e := range events {
+		if i > 0 {
+			query.WriteByte(',')
+		}
+		query.WriteByte('(')
+		for column := range columns {
+			if column > 0 {
+				query.WriteByte(',')
+			}
+			query.WriteByte('$')
+			query.WriteString(strconv.Itoa(i*columns + column + 1))
+		}
+		query.WriteByte(')')
+		args = append(args, e.Position.Partition(), int64(e.Position), e.WorkspaceID, e.Type, string(e.Body))
+	}
+	_, err := tx.Exec(ctx, query.String(), args...)
+	return err
+}

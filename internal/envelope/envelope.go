@@ -1,0 +1,121 @@
+// Package envelope is the shape of an event: what every service writes when something happened and what every reader gets.
+package envelope
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+	"unicode/utf8"
+
+	"atelier/internal/access"
+	"atelier/internal/bus"
+	"atelier/internal/errs"
+	"atelier/internal/httpx"
+)
+
+// CustomTopic is the topic of events that users emit; native events have their type as topic.
+const CustomTopic = "topic:runtime:emit"
+
+// Event is an event as clients see it.
+type Event struct {
+	ID        string          `json:"id" doc:"Sortable by time; the place in the stream." example:"1757668991388-0"`
+	Type      string          `json:"type" doc:"What happened."`
+	CreatedAt time.Time       `json:"createdAt" doc:"When it was stored."`
+	Size      int             `json:"size" doc:"The length of the stored event, in characters."`
+	Payload   json.RawMessage `json:"payload" doc:"What the event says."`
+	Source    Source          `json:"source" doc:"Where it comes from; set by the platform."`
+	Target    *Target         `json:"target,omitempty" doc:"Who may read it in addition to the rules."`
+	Options   *Options        `json:"options,omitempty" doc:"How it is handled."`
+}
+
+// Source says where an event comes from.
+type Source struct {
+	WorkspaceID   string `json:"workspaceId,omitempty"`
+	UserID        string `json:"userId,omitempty"`
+	SessionID     string `json:"sessionId,omitempty"`
+	IP            string `json:"ip,omitempty"`
+	CorrelationID string `json:"correlationId,omitempty"`
+	ServiceTopic  string `json:"serviceTopic,omitempty"`
+	Host          *Host  `json:"host,omitempty"`
+}
+
+// Host is the emitting service.
+type Host struct {
+	Service string `json:"service"`
+}
+
+// Target narrows or widens who may read an event.
+type Target struct {
+	UserTopic     string `json:"userTopic,omitempty" maxLength:"200"`
+	UserID        string `json:"userId,omitempty" maxLength:"100"`
+	SessionID     string `json:"sessionId,omitempty" maxLength:"100"`
+	CurrentSocket *bool  `json:"currentSocket,omitempty"`
+}
+
+// Options say how an event is handled.
+type Options struct {
+	AggPayload bool `json:"aggPayload,omitempty" doc:"Make numbers in the payload available to aggregations."`
+}
+
+// body is what is stored: the event without what the log itself knows.
+type body struct {
+	Payload any      `json:"payload"`
+	Source  Source   `json:"source"`
+	Target  *Target  `json:"target,omitempty"`
+	Options *Options `json:"options,omitempty"`
+}
+
+// Native makes the record of something a service did for the caller of ctx.
+func Native(ctx context.Context, service, workspaceID, eventType string, payload any) (bus.Record, error) {
+	source := sourceOf(ctx, workspaceID)
+	source.ServiceTopic, source.Host = eventType, &Host{Service: service}
+	return record(workspaceID, eventType, body{Payload: payload, Source: source})
+}
+
+// Custom makes the record of an event that the caller of ctx emits. More than maxLen characters is validation_failed.
+func Custom(ctx context.Context, workspaceID, eventType string, e Event, maxLen int) (bus.Record, error) {
+	source := sourceOf(ctx, workspaceID)
+	source.ServiceTopic = CustomTopic
+	made, err := record(workspaceID, eventType, body{Payload: e.Payload, Source: source, Target: e.Target, Options: e.Options})
+	if err != nil {
+		return made, err
+	}
+	if size := utf8.RuneCount(made.Body); size > maxLen {
+		return made, errs.Invalid(errs.Field{Field: "payload", Message: "the event is too large; make the payload smaller"}).
+			With("reason", "EventTooLarge").With("eventType", eventType).With("eventSize", size).With("maxSize", maxLen)
+	}
+	return made, nil
+}
+
+// record makes the stored text. HTML in it is not escaped: that would make six characters of one, and so an event of a
+// page too large long before it is.
+func record(workspaceID, eventType string, b body) (bus.Record, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(b)
+	return bus.Record{WorkspaceID: workspaceID, Type: eventType, Body: bytes.TrimSuffix(text.Bytes(), []byte("\n"))}, err
+}
+
+func sourceOf(ctx context.Context, workspaceID string) Source {
+	p, info := access.From(ctx), httpx.InfoFrom(ctx)
+	source := Source{WorkspaceID: workspaceID, UserID: p.UserID, SessionID: p.SessionID, CorrelationID: info.CorrelationID}
+	if info.Client.IsValid() && !info.Client.IsPrivate() && !info.Client.IsLoopback() && !info.Client.IsLinkLocalUnicast() {
+		source.IP = info.Client.String()
+	}
+	return source
+}
+
+// Read gives the stored event as clients see it.
+func Read(e bus.Event) (Event, error) {
+	var payload json.RawMessage
+	b := body{Payload: &payload}
+	if err := json.Unmarshal(e.Body, &b); err != nil {
+		return Event{}, errs.Wrap(err, "read a stored event")
+	}
+	return Event{
+		ID: e.Position.ID(), Type: e.Type, CreatedAt: e.Position.Time(), Size: utf8.RuneCount(e.Body),
+		Payload: payload, Source: b.Source, Target: b.Target, Options: b.Options,
+	}, nil
+}

@@ -1,0 +1,50 @@
+// Package httpx gives every HTTP server of the product the same manners: correlation ids, one error shape, API versions,
+// refusal of ambiguous requests, limits, compression, CORS, security headers, metrics, logs, and a graceful end.
+package httpx
+
+import (
+	"context"
+	"net/netip"
+	"time"
+)
+
+// Info is what is known of a request while it is being served.
+type Info struct {
+	// CorrelationID finds the request in logs, events and traces.
+	CorrelationID string
+	// Shape is how errors are written.
+	Shape Shape
+	// Version is the dated behaviour the client gets.
+	Version Date
+	// Client is the address of the caller, seen through trusted proxies.
+	Client netip.Addr
+	// Started is when the request arrived.
+	Started time.Time
+	// Route is the path pattern of the operation that served it, for metrics; set by the operation.
+	Route string
+}
+
+// Shape is a way to write an error.
+type Shape string
+
+// The shapes of specification 7.1, and problem details for clients that ask for them.
+const (
+	ShapeFlat    Shape = "flat"
+	ShapeNested  Shape = "nested"
+	ShapeProblem Shape = "problem"
+)
+
+type infoKey struct{}
+
+// WithInfo puts the request's info into the context.
+func WithInfo(ctx context.Context, info *Info) context.Context {
+	return context.WithValue(ctx, infoKey{}, info)
+}
+
+// InfoFrom gives the info of the request being served; an empty one outside a request.
+func InfoFrom(ctx context.Context) *Info {
+	if info, ok := ctx.Value(infoKey{}).(*Info); ok {
+		return info
+	}
+	return &Info{Shape: ShapeFlat}
+}
