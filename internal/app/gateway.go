@@ -1,0 +1,50 @@
+package app
+
+import (
+	"context"
+	"net/http"
+
+	"atelier/internal/gateway"
+	"atelier/internal/lifecycle"
+	"atelier/internal/readiness"
+)
+
+func buildGateway(ctx context.Context, s *services) error {
+	p, opts := s.app.parts, s.app.opts
+	document, err := OpenAPI(opts.Version, opts.Config.Issuer())
+	if err != nil {
+		return err
+	}
+	handlers := map[gateway.Service]http.Handler{}
+	probes := map[gateway.Service]gateway.Probe{}
+	for service, address := range s.addresses() {
+		if local, ok := s.built[string(service)]; ok {
+			handlers[service], probes[service] = local.handler, s.localProbe(local)
+			continue
+		}
+		remote, err := gateway.NewRemote(gateway.RemoteConfig{
+			Service: service, URL: address, Prover: p.prover, Log: opts.Log, Inject: p.inject(),
+		})
+		if err != nil {
+			return err
+		}
+		p.keep("connections to "+string(service), func(context.Context) error { remote.Close(); return nil })
+		handlers[service], probes[service] = remote, s.remoteProbe(service, address)
+	}
+	s.gateway, err = gateway.New(ctx, gateway.Deps{
+		Config: opts.Config, Version: opts.Version, Log: opts.Log, Clock: opts.Clock, IDs: opts.IDs, DB: p.db, Bus: p.bus, Limits: p.limiter(),
+		Internal: p.internalKey, Services: handlers, Probes: probes, Document: document.JSON,
+		Modules: []readiness.Module{
+			{Name: "database", Driver: p.db.Driver(), Check: p.db.Ping},
+			{Name: "sessionsRedis", Driver: p.sessions.Driver(), Check: p.sessions.Ping},
+			{Name: "rateLimitsRedis", Driver: p.limits.Driver(), Check: p.limits.Ping},
+			{Name: "broker", Driver: p.bus.Driver(), Check: p.bus.Ping},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	s.app.group.Add(lifecycle.Worker("sweep of sessions", s.gateway.Sweep))
+	s.app.invented, err = s.gateway.EnsureAdmin(ctx)
+	return err
+}
