@@ -1,0 +1,49 @@
+# Everything a developer does, by name. `make help` lists it.
+.DEFAULT_GOAL := help
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+export CGO_ENABLED ?= 0
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## Build and start everything, with its data in ./data
+	bin/atelier serve
+
+.PHONY: build
+build: ## Build bin/atelier
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/atelier ./cmd/atelier
+
+.PHONY: test
+test: ## Provide real servers, then lint and test everything
+	scripts/test
+
+.PHONY: test-quick
+test-quick: ## Test on embedded engines only; what needs a server is skipped, loudly
+	go test -json ./... 2>&1 | go run ./test/report
+
+.PHONY: lint
+lint: ## Run the linters
+	scripts/lint
+
+.PHONY: gen
+gen: ## Regenerate what is generated: the OpenAPI document and the configuration reference
+	go run ./cmd/atelier openapi > api/openapi.yaml
+	go run ./cmd/atelier config --reference > docs/configuration.md
+
+.PHONY: bench
+bench: build ## Measure against a bare server in the same run
+	go run ./test/load
+
+.PHONY: crash
+crash: ## Kill the server a hundred times under write load and look for lost writes
+	CRASH_ROUNDS=100 go test -count=1 -timeout 30m -run TestKilled -v ./test/crash
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin
