@@ -49,6 +49,9 @@ func TestEventsAreThereWhenAcknowledged(t *testing.T) {
 		if older.Text("result.events.0.id") != stored.Text("0.id") {
 			t.Errorf("next page: %s", older.Body)
 		}
+		if newest.Header.Get("X-Total-Count") != "3" || older.Header.Get("X-Total-Count") != "" {
+			t.Errorf("totals: %q and %q", newest.Header.Get("X-Total-Count"), older.Header.Get("X-Total-Count"))
+		}
 		second := admin.Get(path + "?limit=1&page=1").Want(http.StatusOK)
 		if second.Text("result.events.0.id") != stored.Text("0.id") {
 			t.Errorf("page 1: %s", second.Body)

@@ -38,6 +38,11 @@ func readBack(tr trial) {
 	same("a page after a position", mine[5:9], sqlbus.PageQuery{After: mine[4].Position, Limit: 4, Ascending: true})
 	same("a page before a position", newest[26:], sqlbus.PageQuery{Before: newest[25].Position, Limit: 10})
 	same("a page by number", newest[4:8], sqlbus.PageQuery{Limit: 4, Offset: 4})
+	for most, want := range map[int]int{1000: len(mine), 5: 5} {
+		if got, err := sqlbus.Count(t.Context(), f.DB, mine[0].WorkspaceID, sqlbus.PageQuery{Limit: 1}, most); err != nil || got != want {
+			t.Errorf("counting up to %d: %d, %v", most, got, err)
+		}
+	}
 	same("by type", mine[:1], sqlbus.PageQuery{Types: []string{"x", "test.happened"}, Limit: 1, Ascending: true})
 	same("by another type", nil, sqlbus.PageQuery{Types: []string{"x"}})
 	for i, e := range mine {

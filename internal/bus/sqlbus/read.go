@@ -37,6 +37,19 @@ func Page(ctx context.Context, r sqldb.Reader, workspaceID string, query PageQue
 	return events, nil
 }
 
+// Count tells how many events of a workspace the query matches, whatever its limit and offset. It stops at most, so that a
+// long history costs no more than a short one.
+func Count(ctx context.Context, r sqldb.Reader, workspaceID string, query PageQuery, most int) (int, error) {
+	where, args := matching(workspaceID, query)
+	args = append(args, most)
+	var count int
+	err := r.QueryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM bus_events `+where+` LIMIT $`+strconv.Itoa(len(args))+`) AS matching`, args...).Scan(&count)
+	if err != nil {
+		return 0, fmt.Errorf("count the events of a workspace: %w", err)
+	}
+	return count, nil
+}
+
 const selectEvents = `SELECT pos, workspace_id, type, body FROM bus_events `
 
 // scanEvent is the one place where a row becomes an event.
@@ -47,14 +60,15 @@ func scanEvent(rows *sql.Rows) (e bus.Event, err error) {
 	return e, err
 }
 
-func pageSQL(workspaceID string, query PageQuery) (string, []any) {
-	args := []any{workspaceID}
+// matching is the condition of a query.
+func matching(workspaceID string, query PageQuery) (where string, args []any) {
+	args = []any{workspaceID}
 	bind := func(value any) string {
 		args = append(args, value)
 		return "$" + strconv.Itoa(len(args))
 	}
 	var b strings.Builder
-	b.WriteString(selectEvents + `WHERE workspace_id = $1`)
+	b.WriteString(`WHERE workspace_id = $1`)
 	if query.After > 0 {
 		b.WriteString(` AND pos > ` + bind(int64(query.After)))
 	}
@@ -67,6 +81,11 @@ func pageSQL(workspaceID string, query PageQuery) (string, []any) {
 			args = append(args, t)
 		}
 	}
+	return b.String(), args
+}
+
+func pageSQL(workspaceID string, query PageQuery) (string, []any) {
+	where, args := matching(workspaceID, query)
 	order := ` ORDER BY pos DESC`
 	if query.Ascending {
 		order = ` ORDER BY pos`
@@ -75,11 +94,8 @@ func pageSQL(workspaceID string, query PageQuery) (string, []any) {
 	if limit <= 0 {
 		limit = defaultLimit
 	}
-	b.WriteString(order + ` LIMIT ` + bind(limit))
-	if query.Offset > 0 {
-		b.WriteString(` OFFSET ` + bind(query.Offset))
-	}
-	return b.String(), args
+	args = append(args, limit, query.Offset)
+	return selectEvents + where + order + ` LIMIT $` + strconv.Itoa(len(args)-1) + ` OFFSET $` + strconv.Itoa(len(args)), args
 }
 
 // Get reads one event of a workspace; sqldb.IsNotFound tells that there is none.

@@ -64,6 +64,17 @@ func (e *Engine) Page(ctx context.Context, workspaceID string, query sqlbus.Page
 	return read(stored)
 }
 
+// Count tells how many events of a workspace match, up to MaxCount.
+func (e *Engine) Count(ctx context.Context, workspaceID string, query sqlbus.PageQuery) (int, error) {
+	if err := access.Require(ctx, e.DB, workspaceID, access.Owner, access.Editor); err != nil {
+		return 0, err
+	}
+	return sqlbus.Count(ctx, e.DB, workspaceID, query, MaxCount)
+}
+
+// MaxCount is where counting stops: more than that is not a list that anybody pages through.
+const MaxCount = 10_000
+
 func read(stored []bus.Event) ([]envelope.Event, error) {
 	out := make([]envelope.Event, 0, len(stored))
 	for _, s := range stored {

@@ -57,8 +57,9 @@ type EventList struct {
 }
 
 type listOutput struct {
-	Link string `header:"Link" doc:"The next page, as rel=\"next\"; absent on the last one."`
-	Body EventList
+	Total string `header:"X-Total-Count" doc:"How many events match; absent beyond 10,000, and on pages reached by a cursor."`
+	Link  string `header:"Link" doc:"The next page, as rel=\"next\"; absent on the last one."`
+	Body  EventList
 }
 
 // RegisterEvents adds the operations on events.
@@ -107,6 +108,16 @@ func list(ctx context.Context, e *engine.Engine, cursors *restapi.Cursors, in *l
 		*bound.into = position
 		filters.Set(bound.name, bound.id)
 	}
+	out := &listOutput{}
+	if in.Cursor == "" {
+		total, err := e.Count(ctx, in.WorkspaceID, query)
+		if err != nil {
+			return nil, err
+		}
+		if total < engine.MaxCount {
+			out.Total = strconv.Itoa(total)
+		}
+	}
 	scope := "events/" + in.WorkspaceID + "?" + filters.Encode()
 	if err := resume(ctx, cursors, scope, in.Cursor, &query); err != nil {
 		return nil, err
@@ -115,7 +126,6 @@ func list(ctx context.Context, e *engine.Engine, cursors *restapi.Cursors, in *l
 	if err != nil {
 		return nil, err
 	}
-	out := &listOutput{}
 	out.Body.Result.Events = found
 	if len(found) <= in.Limit {
 		return out, nil
