@@ -127,7 +127,7 @@ func (a *App) stop(ctx context.Context) error {
 // welcome tells the person at the terminal where to go, and a made-up password once.
 func (a *App) welcome() {
 	cfg := a.opts.Config
-	if !cfg.SplitServices() || strings.Contains(strings.Join(cfg.Target, ","), "gateway") {
+	if a.runsGateway() {
 		a.tell("Atelier %s is ready: %s (API documentation: %s/docs)\n", a.opts.Version, cfg.Issuer(), cfg.Issuer())
 	} else {
 		a.tell("Atelier %s is ready: %s on %s\n", a.opts.Version, strings.Join(cfg.Target, ", "), a.Addr())

@@ -23,7 +23,7 @@ func buildGateway(ctx context.Context, s *services) error {
 			continue
 		}
 		remote, err := gateway.NewRemote(gateway.RemoteConfig{
-			Service: service, URL: address, Prover: p.prover, Log: opts.Log, Inject: p.inject(),
+			Service: service, URL: address, Prover: p.prover, Log: opts.Log, Inject: p.inject(), TLS: p.egress.TLSConfig(),
 		})
 		if err != nil {
 			return err

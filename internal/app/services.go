@@ -64,14 +64,15 @@ func (s *services) addresses() map[gateway.Service]string {
 	}
 }
 
-// module answers whether the gateway can be reached, for the services behind it.
+// gatewayModule tells whether the gateway can be reached, for the services behind it. A gateway in the same process is: it
+// is what asks.
 func (s *services) gatewayModule() readiness.Module {
-	base := strings.TrimSuffix(s.app.opts.Config.InternalURL(), "/v2")
+	if !s.app.opts.Config.SplitServices() {
+		return readiness.Module{Name: "gateway", Driver: "in-process", Check: func(context.Context) error { return nil }}
+	}
+	client, address := s.app.parts.inside(), strings.TrimSuffix(s.app.opts.Config.InternalURL(), "/v2")+"/healthz"
 	return readiness.Module{Name: "gateway", Driver: "http", Check: func(ctx context.Context) error {
-		if !s.app.opts.Config.SplitServices() {
-			return nil // the gateway is this process
-		}
-		return expectOK(ctx, s.app.parts.inside(), base+"/healthz")
+		return expectOK(ctx, client, address)
 	}}
 }
 

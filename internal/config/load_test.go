@@ -150,7 +150,7 @@ func TestListing(t *testing.T) {
 	loaded, err := config.Load(config.Sources{
 		Environ: []string{
 			"ATELIER_CONFIG=atelier.yaml", "ADMIN_PASSWORD=hunter2", "INTERNAL_API_KEY_FILE=/run/key",
-			"USERS_STORAGE_HOST=postgres://atelier:hunter2@db/atelier", "UPLOADS_MAX_SIZE=100MB", "DISABLE_RATE_LIMIT=on",
+			"USERS_STORAGE_HOST=postgres://atelier:hunter2@db/atelier", "REQUEST_MAX_SIZE=100MB", "DISABLE_RATE_LIMIT=on",
 		},
 		Flags: map[string]string{"data-dir": "/var/lib/atelier"},
 		ReadFile: files{

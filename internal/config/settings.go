@@ -50,15 +50,13 @@ type Config struct {
 	S3AccessKey       string   `env:"WORKSPACES_STORAGE_S3_LIKE_ACCESS_KEY" default:"" doc:"The access key."`
 	S3SecretKey       Secret   `env:"WORKSPACES_STORAGE_S3_LIKE_SECRET_KEY" default:"" doc:"The secret key."`
 
-	JWKSAlg             string        `group:"Tokens" env:"JWKS_ALG" default:"RS256" oneof:"RS256,RS384,RS512,PS256,PS384,PS512,ES256,ES384,ES512,EdDSA" doc:"The signature algorithm of new signing keys."`
-	JWKSKty             string        `env:"JWKS_KTY" default:"RSA" oneof:"RSA,EC,OKP" doc:"The key family of new signing keys; it must fit JWKS_ALG."`
-	JWKSSize            int           `env:"JWKS_SIZE" default:"2048" min:"2048" max:"8192" doc:"The size of new RSA keys in bits. The curve of EC and OKP keys follows from JWKS_ALG."`
-	AccessTokensMaxAge  time.Duration `env:"ACCESS_TOKENS_MAX_AGE" default:"2592000s" unit:"s" min:"1m" max:"8760h" doc:"How long a token lives, in seconds."`
-	SessionCookieSecure string        `env:"SESSION_COOKIE_SECURE" default:"auto" oneof:"auto,always,never" doc:"Whether cookies are sent over HTTPS only; auto follows API_URL."`
+	JWKSAlg            string        `group:"Tokens" env:"JWKS_ALG" default:"RS256" oneof:"RS256,RS384,RS512,PS256,PS384,PS512,ES256,ES384,ES512,EdDSA" doc:"The signature algorithm of new signing keys."`
+	JWKSKty            string        `env:"JWKS_KTY" default:"RSA" oneof:"RSA,EC,OKP" doc:"The key family of new signing keys; it must fit JWKS_ALG."`
+	JWKSSize           int           `env:"JWKS_SIZE" default:"2048" min:"2048" max:"8192" doc:"The size of new RSA keys in bits. The curve of EC and OKP keys follows from JWKS_ALG."`
+	AccessTokensMaxAge time.Duration `env:"ACCESS_TOKENS_MAX_AGE" default:"2592000s" unit:"s" min:"1m" max:"8760h" doc:"How long a token lives, in seconds."`
 
 	RequestTimeout         time.Duration `group:"HTTP" env:"REQUEST_TIMEOUT" default:"60s" min:"1s" max:"1h" doc:"How long a request may take. 120s is a good value for long model calls."`
 	RequestMaxSize         int           `env:"REQUEST_MAX_SIZE" default:"1mb" unit:"b" min:"1024" max:"1073741824" doc:"The largest JSON body."`
-	UploadsMaxSize         int           `env:"UPLOADS_MAX_SIZE" default:"10000000" unit:"b" min:"1024" max:"10737418240" doc:"The largest uploaded file or archive."`
 	CORSOrigins            []string      `env:"CORS_ADDITIONAL_ALLOWED_ORIGINS" default:"" form:"origin" doc:"Origins whose pages may call the API, as a comma list; an entry that begins with a dot allows all sub-domains."`
 	OverwriteCorrelationID bool          `env:"OVERWRITE_CORRELATION_ID_HEADER" default:"yes" doc:"Whether a correlation id sent by the client is replaced."`
 	TrustedProxies         []string      `env:"TRUSTED_PROXIES" default:"" form:"network" doc:"Networks whose X-Forwarded-For is believed, as a comma list of CIDRs or addresses."`

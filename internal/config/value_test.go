@@ -43,7 +43,7 @@ func TestValuesAreRead(t *testing.T) {
 		{"REQUEST_MAX_SIZE=1gb", func(c config.Config) any { return c.RequestMaxSize }, 1 << 30, "1gb"},
 		{"REQUEST_MAX_SIZE=3Kb", func(c config.Config) any { return c.RequestMaxSize }, 3 << 10, "3kb"},
 		{"REQUEST_MAX_SIZE=5000b", func(c config.Config) any { return c.RequestMaxSize }, 5000, "5000"},
-		{"UPLOADS_MAX_SIZE=10000000", func(c config.Config) any { return c.UploadsMaxSize }, 10000000, "10000000"},
+		{"REQUEST_MAX_SIZE=10000000", func(c config.Config) any { return c.RequestMaxSize }, 10000000, "10000000"},
 		{
 			"SUPER_ADMIN_EMAILS= a@b , ,c@d,", func(c config.Config) any { return c.SuperAdminEmails },
 			[]string{"a@b", "c@d"},
@@ -187,7 +187,7 @@ func TestListingReadsBack(t *testing.T) {
 		first, err := fromEnviron(
 			fmt.Sprintf("REQUEST_TIMEOUT=%dms", rapid.Int64Range(1000, 3600_000).Draw(t, "timeout")),
 			fmt.Sprintf("DRAIN_DELAY=%dns", rapid.Int64Range(0, 300_000_000_000).Draw(t, "delay")),
-			fmt.Sprintf("UPLOADS_MAX_SIZE=%d", rapid.Int64Range(1, 10<<20).Draw(t, "size")*1024),
+			fmt.Sprintf("REQUEST_MAX_SIZE=%d", rapid.Int64Range(1, 1<<20).Draw(t, "size")*1024),
 			fmt.Sprintf("REQUEST_MAX_SIZE=%d", rapid.IntRange(1024, 1<<30).Draw(t, "small")),
 			fmt.Sprintf("PORT=%d", rapid.IntRange(0, 65535).Draw(t, "port")),
 			fmt.Sprintf("DISABLE_RATE_LIMIT=%t", rapid.Bool().Draw(t, "switch")),

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -32,6 +33,8 @@ type RemoteConfig struct {
 	URL     string
 	Prover  *access.Prover
 	Log     *slog.Logger
+	// TLS says which authorities to trust for an https:// address; nil means those of the system.
+	TLS *tls.Config
 	// Inject carries the trace on; may be nil.
 	Inject func(ctx context.Context, h http.Header)
 }
@@ -51,6 +54,7 @@ func NewRemote(cfg RemoteConfig) (*Remote, error) {
 	}
 	r := &Remote{errors: httpx.Errors{Log: cfg.Log}, transport: &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: remoteDialTimeout}).DialContext,
+		TLSClientConfig:     cfg.TLS,
 		MaxIdleConns:        remoteIdleConns,
 		MaxIdleConnsPerHost: remoteIdleConns,
 		IdleConnTimeout:     remoteIdleTimeout,
