@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"net/http"
-	"sync"
 	"testing"
 
 	"atelier/internal/app/apptest"
@@ -24,24 +23,6 @@ func TestServicesTrustOnlyTheGateway(t *testing.T) {
 	withToken := apptest.NewClient(t, it.services["workspaces"].URL)
 	withToken.Token = token
 	withToken.Get("/v2/workspaces").WantError(http.StatusUnauthorized, "missing_token")
-}
-
-// Asking again and again, at once, leaves nothing behind in any process: the race detector and the leak check look on.
-func TestReadinessAskedOften(t *testing.T) {
-	t.Parallel()
-	it := splitWith(t, "READINESS_CACHE_TTL_MS=0")
-	internal := it.Anyone().With("X-Svc-Api-Key", apptest.InternalKey)
-	var wait sync.WaitGroup
-	for range 8 {
-		wait.Go(func() {
-			for range 5 {
-				if report, err := internal.Try(t.Context(), http.MethodGet, "/v2/readiness", nil); err != nil || report.Status != http.StatusOK {
-					t.Errorf("readiness: %v %v", report, err)
-				}
-			}
-		})
-	}
-	wait.Wait()
 }
 
 // The gateway says which service is down, at once, and keeps serving the rest.

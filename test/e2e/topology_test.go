@@ -50,13 +50,7 @@ func onServers(t *testing.T) installation {
 // split starts every service as a process of its own would be: only the network and the servers are shared.
 func split(t *testing.T) installation {
 	t.Helper()
-	return splitWith(t)
-}
-
-// splitWith is split with further settings for every process.
-func splitWith(t *testing.T, settings ...string) installation {
-	t.Helper()
-	shared := append(serverSettings(t), settings...)
+	shared := serverSettings(t)
 	front := apptest.Listen(t)
 	public := "http://" + front.Addr().String()
 	it := installation{services: map[string]*apptest.Server{}}
