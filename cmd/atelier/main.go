@@ -101,6 +101,7 @@ func rootCommand(p process) *cobra.Command {
 		doctorCommand(p),
 		backupCommand(p),
 		restoreCommand(p),
+		keysCommand(p),
 		versionCommand(p),
 	)
 	return root

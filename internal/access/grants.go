@@ -4,9 +4,8 @@ import (
 	"context"
 	"embed"
 	"io/fs"
-	"slices"
+	"strings"
 
-	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 )
 
@@ -19,78 +18,203 @@ func Migrations() sqldb.Migrations {
 	return sqldb.Migrations{Component: "access", Files: files}
 }
 
-// Role is what a caller is to a workspace.
+// Role is what a caller is to a workspace: owner, editor, or a role that the security document declares.
 type Role string
 
-// The roles of a workspace.
+// The built-in roles of a workspace.
 const (
 	None   Role = ""
 	Owner  Role = "owner"
 	Editor Role = "editor"
 )
 
-// superAdmins is the grant target that stands for every super admin.
-const superAdmins = "role:superadmin"
+const (
+	// Everyone is the grant target that stands for the public.
+	Everyone = "*"
+	// rolePrefix begins a grant target that stands for the holders of a role.
+	rolePrefix = "role:"
+	// superAdmins is the grant target that stands for every super admin.
+	superAdmins = rolePrefix + RoleSuperAdmin
+)
 
-// RoleIn is the caller's role in a workspace. A super admin owns every workspace that exists. For a workspace that the
-// caller has no role in, and for one that does not exist, the answer is the same workspace_access_denied; only a super
-// admin is told that it does not exist.
-func RoleIn(ctx context.Context, r sqldb.Reader, workspaceID string) (Role, error) {
-	p := From(ctx)
-	if p.SuperAdmin {
-		return roleOfSuperAdmin(ctx, r, workspaceID)
-	}
-	var role Role
-	err := r.QueryRow(ctx, `SELECT role FROM access_grants WHERE workspace_id = $1 AND target = $2`, workspaceID, p.Target()).Scan(&role)
-	if sqldb.IsNotFound(err) || err == nil && p.UserID == "" {
-		return None, errs.New(errs.WorkspaceAccessDenied, "You have no access to this workspace, or it does not exist.").
-			With("workspaceId", workspaceID)
-	}
-	return role, err
+// ObjectGrant is what was shared of a workspace or of a page with a target: a user id, * for everyone, or role:{name} for
+// the holders of a role in the workspace.
+type ObjectGrant struct {
+	SubjectType string
+	SubjectID   string
+	WorkspaceID string
+	Target      string
+	Role        Role
+	Policies    Policies
 }
 
-func roleOfSuperAdmin(ctx context.Context, r sqldb.Reader, workspaceID string) (Role, error) {
-	var count int
-	err := r.QueryRow(ctx, `SELECT COUNT(*) FROM access_grants WHERE workspace_id = $1`, workspaceID).Scan(&count)
-	if err != nil {
-		return None, err
-	}
-	if count == 0 {
-		return None, errs.Missing("workspaces", workspaceID)
-	}
-	return Owner, nil
+// Policies are single permissions on an object. Each allows the action of its name, write also update; create is kept
+// for clients that send it and allows nothing, because an object that exists is not created.
+type Policies struct {
+	Read              bool `json:"read,omitempty"`
+	Write             bool `json:"write,omitempty"`
+	Update            bool `json:"update,omitempty"`
+	Create            bool `json:"create,omitempty"`
+	ManagePermissions bool `json:"manage_permissions,omitempty"`
 }
 
-// Require fails with permission_denied unless the caller has one of the roles in the workspace.
-func Require(ctx context.Context, r sqldb.Reader, workspaceID string, roles ...Role) error {
-	have, err := RoleIn(ctx, r, workspaceID)
-	if err != nil {
-		return err
+const (
+	readBit = 1 << iota
+	writeBit
+	updateBit
+	createBit
+	managePermissionsBit
+)
+
+func (p Policies) bits() (bits int64) {
+	for bit, set := range map[int64]bool{
+		readBit: p.Read, writeBit: p.Write, updateBit: p.Update, createBit: p.Create, managePermissionsBit: p.ManagePermissions,
+	} {
+		if set {
+			bits |= bit
+		}
 	}
-	if slices.Contains(roles, have) {
-		return nil
-	}
-	return errs.New(errs.PermissionDenied, "Your role in this workspace does not allow this.").With("role", string(have))
+	return bits
 }
 
-// Grant gives the caller of ctx a role in a workspace.
+func policiesOf(bits int64) Policies {
+	return Policies{
+		Read: bits&readBit != 0, Write: bits&writeBit != 0, Update: bits&updateBit != 0, Create: bits&createBit != 0,
+		ManagePermissions: bits&managePermissionsBit != 0,
+	}
+}
+
+// actions lists what the policies allow.
+func (p Policies) actions() (actions []string) {
+	if p.Read {
+		actions = append(actions, ActionRead)
+	}
+	if p.Write {
+		actions = append(actions, ActionWrite, ActionUpdate)
+	}
+	if p.Update && !p.Write {
+		actions = append(actions, ActionUpdate)
+	}
+	if p.ManagePermissions {
+		actions = append(actions, ActionManagePermissions)
+	}
+	return actions
+}
+
+func (g ObjectGrant) onWorkspace() bool { return g.SubjectType == SubjectWorkspaces }
+
+// roleTarget gives the role whose holders the grant is for.
+func (g ObjectGrant) roleTarget() (string, bool) { return strings.CutPrefix(g.Target, rolePrefix) }
+
+// storedTarget is how the table names a target; shownTarget is the way back.
+func storedTarget(target string) string {
+	if target == Everyone || strings.HasPrefix(target, rolePrefix) {
+		return target
+	}
+	return userTarget(target)
+}
+
+func shownTarget(stored string) string { return strings.TrimPrefix(stored, userTarget("")) }
+
+// Grant gives the caller of ctx a role in a workspace, without asking: it is for the author of a new one.
 func Grant(ctx context.Context, tx *sqldb.Tx, workspaceID string, role Role) error {
-	return grant(ctx, tx, workspaceID, From(ctx).Target(), role)
+	return put(ctx, tx, ObjectGrant{
+		SubjectType: SubjectWorkspaces, SubjectID: workspaceID, WorkspaceID: workspaceID, Target: From(ctx).UserID, Role: role,
+	})
 }
 
 // GrantSuperAdmins makes a workspace one of the platform: super admins own it, and nobody else until it is shared.
 func GrantSuperAdmins(ctx context.Context, tx *sqldb.Tx, workspaceID string) error {
-	return grant(ctx, tx, workspaceID, superAdmins, Owner)
+	return put(ctx, tx, ObjectGrant{
+		SubjectType: SubjectWorkspaces, SubjectID: workspaceID, WorkspaceID: workspaceID, Target: superAdmins, Role: Owner,
+	})
 }
 
-func grant(ctx context.Context, tx *sqldb.Tx, workspaceID, target string, role Role) error {
-	_, err := tx.Exec(ctx, `INSERT INTO access_grants (workspace_id, target, role) VALUES ($1, $2, $3)
-		ON CONFLICT (workspace_id, target) DO UPDATE SET role = excluded.role`, workspaceID, target, role)
+func put(ctx context.Context, tx *sqldb.Tx, g ObjectGrant) error {
+	_, err := tx.Exec(ctx, `INSERT INTO access_grants (workspace_id, subject_type, subject_id, target, role, policies)
+		VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (subject_type, subject_id, target) DO UPDATE SET role = excluded.role, policies = excluded.policies`,
+		g.WorkspaceID, g.SubjectType, g.SubjectID, storedTarget(g.Target), string(g.Role), g.Policies.bits())
 	return err
 }
 
-// RevokeAll removes every grant of a workspace that is being deleted.
+// GrantsOf lists what was shared of an object, people first. The grant of super admins is not listed: it is not shared.
+func GrantsOf(ctx context.Context, r sqldb.Reader, subjectType, subjectID string) ([]ObjectGrant, error) {
+	return sqldb.All(ctx, r, scanGrant, `SELECT `+grantColumns+` FROM access_grants
+		WHERE subject_type = $1 AND subject_id = $2 AND target <> $3 ORDER BY target DESC`, subjectType, subjectID, superAdmins)
+}
+
+// Owners lists the ids of the users who own a workspace.
+func Owners(ctx context.Context, r sqldb.Reader, workspaceID string) ([]string, error) {
+	grants, err := sqldb.All(ctx, r, scanGrant, `SELECT `+grantColumns+` FROM access_grants
+		WHERE subject_type = 'workspaces' AND subject_id = $1 AND role = 'owner' AND target LIKE 'user:%' ORDER BY target`, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	owners := make([]string, 0, len(grants))
+	for _, g := range grants {
+		owners = append(owners, g.Target)
+	}
+	return owners, nil
+}
+
+// RevokeAll removes everything that is known about the access to a workspace that is being deleted: grants, also on its
+// pages, the security document and the API keys.
 func RevokeAll(ctx context.Context, tx *sqldb.Tx, workspaceID string) error {
-	_, err := tx.Exec(ctx, `DELETE FROM access_grants WHERE workspace_id = $1`, workspaceID)
+	for _, statement := range []string{
+		`DELETE FROM access_grants WHERE workspace_id = $1`,
+		`DELETE FROM access_security WHERE workspace_id = $1`,
+		`DELETE FROM access_api_keys WHERE workspace_id = $1`,
+	} {
+		if _, err := tx.Exec(ctx, statement, workspaceID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RevokeObject removes the grants on a page that is being deleted.
+func RevokeObject(ctx context.Context, tx *sqldb.Tx, subjectType, subjectID string) error {
+	_, err := tx.Exec(ctx, `DELETE FROM access_grants WHERE subject_type = $1 AND subject_id = $2`, subjectType, subjectID)
 	return err
+}
+
+// userTarget is how grants name an account.
+func userTarget(userID string) string { return "user:" + userID }
+
+// RevokeUser removes the grants of an account that is being deleted. Workspaces that nobody else owns go to the super
+// admins, so that none is without an owner; their ids are returned.
+func RevokeUser(ctx context.Context, tx *sqldb.Tx, userID string) ([]string, error) {
+	owned, err := sqldb.All(ctx, tx, scanGrant, `SELECT `+grantColumns+` FROM access_grants
+		WHERE target = $1 AND subject_type = 'workspaces' AND role = 'owner'`, userTarget(userID))
+	if err != nil {
+		return nil, err
+	}
+	var orphans []string
+	for _, g := range owned {
+		others, err := lockOwners(ctx, tx, g.WorkspaceID, userTarget(userID))
+		if err != nil {
+			return nil, err
+		}
+		if others > 0 {
+			continue
+		}
+		orphans = append(orphans, g.WorkspaceID)
+		if err := GrantSuperAdmins(ctx, tx, g.WorkspaceID); err != nil {
+			return nil, err
+		}
+	}
+	_, err = tx.Exec(ctx, `DELETE FROM access_grants WHERE target = $1`, userTarget(userID))
+	return orphans, err
+}
+
+// lockOwners holds off others who change the owners of a workspace, and counts the owners besides one.
+func lockOwners(ctx context.Context, tx *sqldb.Tx, workspaceID, besides string) (others int, err error) {
+	_, err = tx.Exec(ctx, `UPDATE access_grants SET role = role WHERE subject_type = 'workspaces' AND subject_id = $1 AND role = 'owner'`, workspaceID)
+	if err != nil {
+		return 0, err
+	}
+	err = tx.QueryRow(ctx, `SELECT COUNT(*) FROM access_grants
+		WHERE subject_type = 'workspaces' AND subject_id = $1 AND role = 'owner' AND target <> $2`, workspaceID, besides).Scan(&others)
+	return others, err
 }

@@ -3,8 +3,7 @@ package access
 
 import (
 	"context"
-
-	"atelier/internal/errs"
+	"slices"
 )
 
 // Kind is a kind of caller.
@@ -15,28 +14,60 @@ const (
 	Nobody    Kind = ""
 	User      Kind = "user"
 	Anonymous Kind = "anonymous"
+	Key       Kind = "key"
 	Internal  Kind = "internal"
+)
+
+// Credential is how a caller proved who it is.
+type Credential string
+
+// The credentials.
+const (
+	ByNothing     Credential = ""
+	BySession     Credential = "session"
+	ByAccessToken Credential = "access-token"
+	ByAPIKey      Credential = "api-key"
+	ByInternalKey Credential = "internal-key"
 )
 
 // Principal is the authenticated caller of a request. The zero value is nobody.
 type Principal struct {
-	Kind       Kind     `json:"kind"`
-	UserID     string   `json:"userId,omitempty"`
-	SessionID  string   `json:"sessionId,omitempty"`
-	SuperAdmin bool     `json:"superAdmin,omitempty"`
-	Scopes     []string `json:"scopes,omitempty"`
+	Kind       Kind       `json:"kind"`
+	Credential Credential `json:"credential,omitempty"`
+	UserID     string     `json:"userId,omitempty"`
+	SessionID  string     `json:"sessionId,omitempty"`
+	SuperAdmin bool       `json:"superAdmin,omitempty"`
+	// Scopes bound what the credential may be used for, whatever the account may do.
+	Scopes []string `json:"scopes,omitempty"`
+	// Pending tells that the session still owes its second factor.
+	Pending bool `json:"pending,omitempty"`
+	// AuthData is what each sign-in provider says of the user: svc for local accounts, anonymous, or the slug of a
+	// federated provider. Roles that are assigned automatically look at it.
+	AuthData map[string]map[string]any `json:"authData,omitempty"`
+	// KeyID and KeyWorkspace are set for API keys.
+	KeyID        string `json:"keyId,omitempty"`
+	KeyWorkspace string `json:"keyWorkspace,omitempty"`
+	// Refused is why a cookie that came with the request does not count. The caller is nobody then, and operations that
+	// need somebody answer with it.
+	Refused error `json:"-"`
 }
 
 // Key identifies the caller where limits, cursors and idempotency keys are bound to one.
 func (p Principal) Key() string {
-	if p.UserID != "" {
+	switch {
+	case p.UserID != "":
 		return "user:" + p.UserID
+	case p.KeyID != "":
+		return "key:" + p.KeyID
+	default:
+		return "kind:" + string(p.Kind)
 	}
-	return "kind:" + string(p.Kind)
 }
 
-// Target is how grants name the caller.
-func (p Principal) Target() string { return "user:" + p.UserID }
+// HasScope tells whether the credential may be used for the scope. Keys and services have rules instead of scopes.
+func (p Principal) HasScope(scope Scope) bool {
+	return scope == NoScope || p.Kind == Key || p.Kind == Internal || p.Kind == Nobody || slices.Contains(p.Scopes, string(scope))
+}
 
 type principalKey struct{}
 
@@ -49,57 +80,6 @@ func With(ctx context.Context, p Principal) context.Context {
 func From(ctx context.Context) Principal {
 	p, _ := ctx.Value(principalKey{}).(Principal)
 	return p
-}
-
-// Policy says who may call an operation at all; what they may do with a resource is decided below the handler. There is
-// deliberately no usable zero value: an operation without a policy is refused at registration.
-type Policy string
-
-// The policies.
-const (
-	// Public operations need no credential.
-	Public Policy = "public"
-	// SignedIn operations need a user or an anonymous session.
-	SignedIn Policy = "signed-in"
-	// SuperAdmins is for platform administration.
-	SuperAdmins Policy = "super-admin"
-	// Operators is for super admins and for services that prove themselves with the internal key.
-	Operators Policy = "operator"
-	// InternalOnly is for services that prove themselves with the internal key.
-	InternalOnly Policy = "internal"
-)
-
-// Check tells whether the caller may call an operation with the policy: missing_token for nobody, permission_denied for
-// somebody else.
-func (policy Policy) Check(p Principal) error {
-	if policy == Public {
-		return nil
-	}
-	if p.Kind == Nobody {
-		return errs.New(errs.MissingToken, "Send a token in the Authorization header, as Bearer <token>.")
-	}
-	switch {
-	case policy == SignedIn && (p.Kind == User || p.Kind == Anonymous):
-		return nil
-	case policy == SuperAdmins && p.SuperAdmin:
-		return nil
-	case policy == Operators && (p.SuperAdmin || p.Kind == Internal):
-		return nil
-	case policy == InternalOnly && p.Kind == Internal:
-		return nil
-	default:
-		return errs.New(errs.PermissionDenied, "This operation is not open to you.")
-	}
-}
-
-// Known tells whether the policy is one of the above.
-func (policy Policy) Known() bool {
-	switch policy {
-	case Public, SignedIn, SuperAdmins, Operators, InternalOnly:
-		return true
-	default:
-		return false
-	}
 }
 
 // PlatformWorkspace is the id of the workspace that exists from the first start, home of platform-wide events.

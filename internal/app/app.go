@@ -28,7 +28,8 @@ type Options struct {
 	Log     *slog.Logger
 	// Terminal gets the few lines meant for the person who started the process.
 	Terminal io.Writer
-	// Lookup reads the standard OTEL_* variables, which belong to the tracing library.
+	// Lookup reads the standard OTEL_* variables, which belong to the tracing library, and those that the file of sign-in
+	// providers names.
 	Lookup func(string) string
 	Clock  clock.Clock
 	IDs    ident.Source

@@ -91,6 +91,7 @@ func (d *doctor) checks() []check {
 		{name: partLimits, part: partLimits, fix: "check RATE_LIMITS_STORAGE_HOST and RATE_LIMITS_STORAGE_PASSWORD, and that the server runs", examine: d.limits},
 		{name: partBlobs, part: partBlobs, fix: "check the WORKSPACES_STORAGE_* settings, and that the place can be written", examine: d.blobs},
 		{name: partGit, part: partGit, fix: "install git 2.38 or newer and make sure that it is the first one on the PATH", examine: d.git},
+		{name: partMail, part: partMail, fix: "check the SMTP_* settings and EMAIL_FROM, and that the server runs", examine: d.mail},
 		{name: "certificates", fix: "check that EXTRA_CA_CERTS names a file with PEM certificates", examine: d.certificates},
 	}
 }

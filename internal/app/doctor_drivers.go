@@ -90,6 +90,17 @@ func (d *doctor) limits(ctx context.Context) (string, error) {
 	return d.parts.limits.Driver(), d.parts.limits.Ping(ctx)
 }
 
+// mail reaches the server as for a mail, and sends none. Without a server it tries the place where mails are written to.
+func (d *doctor) mail(ctx context.Context) (string, error) {
+	if err := d.parts.openMail(ctx); err != nil {
+		return "", err
+	}
+	if !sendsMail(d.cfg) {
+		return "written to files in " + filepath.Join(d.cfg.DataDir, mailDir) + ", not sent, because SMTP_HOST is not set", canWrite(existing(d.cfg.DataDir))
+	}
+	return d.parts.mail.Driver(), d.parts.mail.Ping(ctx)
+}
+
 // blobs tries the place of contents. A bucket is made when there is none, as a start would.
 func (d *doctor) blobs(ctx context.Context) (string, error) {
 	if dir := BlobDir(d.cfg); dir != "" {

@@ -16,6 +16,8 @@ import (
 	"atelier/internal/kv/memkv"
 	"atelier/internal/kv/rediskv"
 	"atelier/internal/kv/sqlkv"
+	"atelier/internal/mail/filemail"
+	"atelier/internal/mail/smtpmail"
 	"atelier/internal/readiness"
 	"atelier/internal/restapi"
 	"atelier/internal/sqldb"
@@ -169,6 +171,33 @@ func (p *parts) openBlobs(ctx context.Context) (err error) {
 	p.blobs = store
 	p.keep(partBlobs, func(context.Context) error { return store.Close() })
 	return nil
+}
+
+// mailDir is the folder of mails that are not sent, in the data directory.
+const mailDir = "mail"
+
+// openMail opens the way mails leave: a server when one is named, otherwise files in the data directory.
+func (p *parts) openMail(context.Context) (err error) {
+	cfg := p.opts.Config
+	if sendsMail(cfg) {
+		p.mail, err = smtpmail.Open(smtpmail.Config{
+			Host: cfg.SMTPHost, Port: cfg.SMTPPort, User: cfg.SMTPUser, Password: cfg.SMTPPass.Reveal(), Security: smtpmail.Security(cfg.SMTPSecure),
+			From: cfg.EmailFrom, TLS: p.egress.TLSConfig(), Clock: p.opts.Clock, IDs: p.opts.IDs,
+		})
+	} else {
+		p.mail, err = filemail.Open(filemail.Config{
+			Dir: filepath.Join(cfg.DataDir, mailDir), From: cfg.EmailFrom, Clock: p.opts.Clock, IDs: p.opts.IDs, Log: p.opts.Log,
+		})
+	}
+	if err == nil {
+		p.keep(partMail, func(context.Context) error { return p.mail.Close() })
+	}
+	return err
+}
+
+// sendsMail tells whether mails go to a server.
+func sendsMail(cfg config.Config) bool {
+	return cfg.EmailDriver == "smtp" || cfg.EmailDriver == "" && cfg.SMTPHost != ""
 }
 
 // openGit finds git. A machine without it, or with one that is too old, still serves everything but versioning; doctor and

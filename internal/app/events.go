@@ -5,6 +5,7 @@ import (
 
 	events "atelier/internal/events/service"
 	"atelier/internal/readiness"
+	workspaces "atelier/internal/workspaces/service"
 )
 
 func buildEvents(_ context.Context, s *services) error {
@@ -17,7 +18,7 @@ func buildEvents(_ context.Context, s *services) error {
 	)
 	service := events.New(events.Deps{
 		Log: opts.Log, Clock: opts.Clock, DB: p.db, Bus: p.bus, Cursors: p.cursors, Checker: checker,
-		MaxBody: int64(opts.Config.RequestMaxSize), MaxLen: opts.Config.EventMaxLen,
+		Access: p.access, Resolve: workspaces.Resolve, MaxBody: int64(opts.Config.RequestMaxSize), MaxLen: opts.Config.EventMaxLen,
 	})
 	s.add("events", service.API.Handler(), checker)
 	return nil

@@ -6,12 +6,17 @@ import (
 
 	"atelier/internal/gateway"
 	"atelier/internal/lifecycle"
+	"atelier/internal/mail"
 	"atelier/internal/readiness"
 )
 
 func buildGateway(ctx context.Context, s *services) error {
 	p, opts := s.app.parts, s.app.opts
 	document, err := OpenAPI(opts.Version, opts.Config.Issuer())
+	if err != nil {
+		return err
+	}
+	keys, err := s.keys(ctx)
 	if err != nil {
 		return err
 	}
@@ -31,9 +36,13 @@ func buildGateway(ctx context.Context, s *services) error {
 		p.keep("connections to "+string(service), func(context.Context) error { remote.Close(); return nil })
 		handlers[service], probes[service] = remote, s.remoteProbe(service, address)
 	}
+	outbox, err := mail.NewOutbox(mail.OutboxDeps{DB: p.db, Sender: p.mail, Clock: opts.Clock, IDs: opts.IDs, Log: opts.Log, Key: p.internalKey})
+	if err != nil {
+		return err
+	}
 	s.gateway, err = gateway.New(ctx, gateway.Deps{
-		Config: opts.Config, Version: opts.Version, Log: opts.Log, Clock: opts.Clock, IDs: opts.IDs, DB: p.db, Bus: p.bus, Limits: p.limiter(),
-		Internal: p.internalKey, Services: handlers, Probes: probes, Document: document.JSON,
+		Config: opts.Config, Version: opts.Version, Log: opts.Log, Clock: opts.Clock, IDs: opts.IDs, DB: p.db, Keys: keys, Bus: p.bus, Limits: p.limiter(),
+		Store: p.sessions, Blobs: p.blobs, APIKeys: p.apiKeys, Mail: outbox, Internal: p.internalKey, Client: p.egress.Client(), Lookup: opts.Lookup, Services: handlers, Probes: probes, Document: document.JSON,
 		Modules: []readiness.Module{
 			{Name: "database", Driver: p.db.Driver(), Check: p.db.Ping},
 			{Name: "sessionsRedis", Driver: p.sessions.Driver(), Check: p.sessions.Ping},
@@ -44,7 +53,10 @@ func buildGateway(ctx context.Context, s *services) error {
 	if err != nil {
 		return err
 	}
-	s.app.group.Add(lifecycle.Worker("sweep of sessions", s.gateway.Sweep))
+	s.app.group.Add(
+		lifecycle.Worker("revoked and expired grants", s.gateway.FollowGrants), lifecycle.Worker("clients of workspaces", s.gateway.FollowWorkspaces),
+	)
+	s.app.group.Add(lifecycle.Worker("sweep of sessions", s.gateway.Sweep), lifecycle.Worker("outbox of mails", outbox.Run))
 	s.app.invented, err = s.gateway.EnsureAdmin(ctx)
 	return err
 }

@@ -12,9 +12,11 @@ import (
 	"atelier/internal/egress"
 	"atelier/internal/gateway"
 	"atelier/internal/gitcmd"
+	"atelier/internal/keyring"
 	"atelier/internal/kv"
 	"atelier/internal/kv/sqlkv"
 	"atelier/internal/lifecycle"
+	"atelier/internal/mail"
 	"atelier/internal/restapi"
 	"atelier/internal/sqldb"
 	"atelier/internal/telemetry"
@@ -29,6 +31,7 @@ const (
 	partLimits   = "limits"
 	partBlobs    = "blobs"
 	partGit      = "git"
+	partMail     = "mail"
 )
 
 // parts are the open drivers of a process, shared by its services.
@@ -40,6 +43,8 @@ type parts struct {
 	egress      *egress.Guard
 	tracing     *telemetry.Tracing
 	prover      *access.Prover
+	access      *access.Enforcer
+	apiKeys     *access.Keys
 	cursors     *restapi.Cursors
 
 	db       *sqldb.DB
@@ -47,7 +52,9 @@ type parts struct {
 	sessions kv.Store
 	limits   kv.Store
 	blobs    blob.Store
+	keys     *keyring.Ring
 	git      *gitcmd.Git
+	mail     mail.Sender
 	// gitMissing is why git is nil.
 	gitMissing error
 }
@@ -55,7 +62,7 @@ type parts struct {
 // Migrations are the tables of every component, in the order they are made.
 func Migrations() []sqldb.Migrations {
 	return []sqldb.Migrations{
-		sqlbus.Migrations(), sqlkv.Migrations(), restapi.Migrations(), access.Migrations(), gateway.Migrations(), workspaces.Migrations(),
+		sqlbus.Migrations(), sqlkv.Migrations(), restapi.Migrations(), access.Migrations(), keyring.Migrations(), mail.Migrations(), gateway.Migrations(), gateway.FactorMigrations(), gateway.OIDCMigrations(), workspaces.Migrations(),
 	}
 }
 
@@ -74,6 +81,7 @@ func (p *parts) open(ctx context.Context, chosen []target) error {
 		{partLimits, p.openLimits},
 		{partBlobs, p.openBlobs},
 		{partGit, p.openGit},
+		{partMail, p.openMail},
 	} {
 		needed := slices.ContainsFunc(chosen, func(t target) bool { return slices.Contains(t.needs, part.name) })
 		if !needed {
@@ -103,6 +111,7 @@ func (p *parts) openBasics(ctx context.Context) error {
 	if p.prover, err = access.NewProver(p.internalKey, p.opts.Clock); err != nil {
 		return err
 	}
+	p.access, p.apiKeys = access.NewEnforcer(p.opts.Clock), access.NewKeys(p.opts.Clock, p.opts.IDs)
 	if p.cursors, err = restapi.NewCursors(p.internalKey); err != nil {
 		return err
 	}

@@ -7,8 +7,11 @@ import (
 	"atelier/internal/readiness"
 )
 
-func buildRuntime(_ context.Context, s *services) error {
+func buildRuntime(ctx context.Context, s *services) error {
 	p, opts := s.app.parts, s.app.opts
+	if _, err := s.keys(ctx); err != nil { // it keeps them in step with the gateway
+		return err
+	}
 	checker := s.checker(
 		readiness.Module{Name: "cache", Driver: p.sessions.Driver(), Check: p.sessions.Ping},
 		readiness.Module{Name: "broker", Driver: p.bus.Driver(), Check: p.bus.Ping},

@@ -21,7 +21,7 @@ func targets() []target {
 		{name: "workspaces", needs: []string{partDatabase, partBus, partBlobs, partGit}, build: buildWorkspaces},
 		{name: "events", needs: []string{partDatabase, partBus, partSessions}, build: buildEvents},
 		{name: "runtime", needs: []string{partDatabase, partBus, partSessions, partBlobs}, build: buildRuntime},
-		{name: "gateway", needs: []string{partDatabase, partBus, partSessions, partLimits}, build: buildGateway},
+		{name: "gateway", needs: []string{partDatabase, partBus, partSessions, partLimits, partBlobs, partMail}, build: buildGateway},
 	}
 }
 

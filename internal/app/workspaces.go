@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"atelier/internal/gateway"
 	"atelier/internal/readiness"
 	workspaces "atelier/internal/workspaces/service"
 )
@@ -18,7 +19,7 @@ func buildWorkspaces(ctx context.Context, s *services) error {
 	)
 	service := workspaces.New(workspaces.Deps{
 		Log: opts.Log, Clock: opts.Clock, IDs: opts.IDs, DB: p.db, Bus: p.bus, Cursors: p.cursors, Checker: checker,
-		MaxBody: int64(opts.Config.RequestMaxSize),
+		Access: p.access, Keys: p.apiKeys, People: gateway.NewDirectory(opts.Config), MaxBody: int64(opts.Config.RequestMaxSize),
 	})
 	if err := service.Prepare(ctx); err != nil {
 		return err

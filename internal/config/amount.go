@@ -14,6 +14,8 @@ const (
 	gigabyte = int64(1) << 30
 )
 
+const day = 24 * time.Hour
+
 // amount reads the text of a number, a size or a duration; all three are compared and kept as whole numbers.
 func (s setting) amount(text string) (int64, bool) {
 	switch s.kind {
@@ -88,10 +90,14 @@ func sizeText(n int64) string {
 // parseDuration reads the form of Go, or a bare number in the unit of the setting: seconds unless it says otherwise.
 func parseDuration(text, unit string) (int64, bool) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		if unit == "ms" {
+		switch unit {
+		case "ms":
 			return multiply(n, int64(time.Millisecond))
+		case "d":
+			return multiply(n, int64(day))
+		default:
+			return multiply(n, int64(time.Second))
 		}
-		return multiply(n, int64(time.Second))
 	}
 	d, err := time.ParseDuration(text)
 	return int64(d), err == nil

@@ -72,6 +72,30 @@ func (c Config) InternalURL() string {
 	return c.PublicURL()
 }
 
+// Console is the address of the console: CONSOLE_URL, or else this installation's own pages.
+func (c Config) Console() string {
+	if c.ConsoleURL != "" {
+		return strings.TrimSuffix(c.ConsoleURL, "/")
+	}
+	return c.Issuer()
+}
+
+// SigninPage is the page people sign in on: LOGIN_URL, or else /signin of the console.
+func (c Config) SigninPage() string { return pageOf(c.LoginURL, c.Console(), "/signin") }
+
+// ResetPage is the page where a new password is chosen: RESET_PASSWORD_URL, or else /forgot of the console.
+func (c Config) ResetPage() string { return pageOf(c.ResetPasswordURL, c.Console(), "/forgot") }
+
+func pageOf(configured, console, path string) string {
+	if configured != "" {
+		return configured
+	}
+	return console + path
+}
+
+// Secure tells whether clients reach the installation over HTTPS, so that cookies are for HTTPS only.
+func (c Config) Secure() bool { return strings.HasPrefix(c.Issuer(), "https://") }
+
 // SplitServices tells whether some service runs in another process, so that state must be shared and callers prove
 // themselves.
 func (c Config) SplitServices() bool {

@@ -3,6 +3,7 @@ package config
 import (
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -22,6 +23,8 @@ func findForm(name string) (form, bool) {
 		return form{isNetwork, "is not a network", "a CIDR or an address, such as 10.0.0.0/8 or 192.168.1.7"}, true
 	case "origin":
 		return form{isOrigin, "is not an origin", "scheme://host, scheme://host:port, or .domain for its sub-domains"}, true
+	case "regexp":
+		return form{isRegexp, "is not a regular expression", "a regular expression"}, true
 	case "versioned":
 		return form{isVersioned, "does not end with " + versionPath, "ending with " + versionPath}, true
 	default:
@@ -53,6 +56,11 @@ func isOrigin(text string) bool {
 		return false
 	}
 	return text == origin.Scheme+"://"+origin.Host && !strings.Contains(text, "*") && isPort(origin.Port())
+}
+
+func isRegexp(text string) bool {
+	_, err := regexp.Compile(text)
+	return err == nil
 }
 
 func isVersioned(text string) bool { return strings.HasSuffix(text, versionPath) }

@@ -53,7 +53,36 @@ type Config struct {
 	JWKSAlg            string        `group:"Tokens" env:"JWKS_ALG" default:"RS256" oneof:"RS256,RS384,RS512,PS256,PS384,PS512,ES256,ES384,ES512,EdDSA" doc:"The signature algorithm of new signing keys."`
 	JWKSKty            string        `env:"JWKS_KTY" default:"RSA" oneof:"RSA,EC,OKP" doc:"The key family of new signing keys; it must fit JWKS_ALG."`
 	JWKSSize           int           `env:"JWKS_SIZE" default:"2048" min:"2048" max:"8192" doc:"The size of new RSA keys in bits. The curve of EC and OKP keys follows from JWKS_ALG."`
-	AccessTokensMaxAge time.Duration `env:"ACCESS_TOKENS_MAX_AGE" default:"2592000s" unit:"s" min:"1m" max:"8760h" doc:"How long a token lives, in seconds."`
+	JWKSRotation       time.Duration `env:"JWKS_ROTATION_DAYS" default:"720h" unit:"d" min:"2s" max:"8760h" doc:"How long a signing key signs before the next one takes over, in days."`
+	AccessTokensMaxAge time.Duration `env:"ACCESS_TOKENS_MAX_AGE" default:"2592000s" unit:"s" min:"1m" max:"8760h" doc:"How long a token lives, in seconds. A signing key stays valid for as long after it was replaced."`
+	AccessTokenLimit   time.Duration `env:"PERSONAL_TOKENS_MAX_AGE" default:"8760h" unit:"d" min:"1h" max:"87600h" doc:"The longest life of an access token (at:...) that its owner may choose, in days."`
+	ServiceTokenMaxAge time.Duration `env:"SA_TOKEN_MAX_TTL" default:"24h" min:"1m" max:"8760h" doc:"The longest life of a token that a service account may ask for."`
+
+	ConsoleURL        string        `group:"Accounts" env:"CONSOLE_URL" default:"" url:"http,https" doc:"The address of the console. Empty means the pages of this installation itself."`
+	PagesHost         string        `env:"PAGES_HOST" default:"" pattern:"^(\\.[A-Za-z0-9.-]+(:[0-9]+)?)?$" doc:"The suffix of the hosts of pages, such as .pages.example.com; a workspace's pages live at its slug in front of it."`
+	AccountValidation string        `env:"ACCOUNT_VALIDATION_METHOD" default:"email" oneof:"auto,email,manual" doc:"How a new account becomes usable: at once, by a mailed link, or by a super admin."`
+	DisableSignin     bool          `env:"DISABLE_LOCAL_SIGNIN" default:"no" doc:"Turns sign-in with a password off, except for super admins, so that external providers are the only way in."`
+	DisableSignup     bool          `env:"DISABLE_LOCAL_SIGNUP" default:"no" doc:"Turns sign-up off."`
+	PasswordPattern   string        `env:"PASSWORD_VALIDATION_REGEXP" default:"^.{8,256}$" form:"regexp" doc:"What a new password must match."`
+	ForceMFA          bool          `env:"MFA_FORCE_LOCAL" default:"no" doc:"Whether accounts with a password must set up a second factor."`
+	SessionMaxAge     time.Duration `env:"SESSION_COOKIES_MAX_AGE" default:"2592000s" unit:"s" min:"1m" max:"8760h" doc:"How long a browser stays signed in, in seconds."`
+	ResetPasswordURL  string        `env:"RESET_PASSWORD_URL" default:"" url:"http,https" doc:"The page for a new password, in mails. Empty means /forgot of the console."`
+	LoginURL          string        `env:"LOGIN_URL" default:"" url:"http,https" doc:"The sign-in page. Empty means /signin of the console."`
+	PictureMaxSize    int           `env:"PROFILE_PICTURE_MAX_SIZE" default:"4000000" unit:"b" min:"1024" max:"104857600" doc:"The largest profile picture."`
+	AuthProviders     string        `env:"AUTH_PROVIDERS_CONFIG" alias:"AUTH_PROVIDERS_CONFIG_PATH" default:"" file:"true" doc:"A YAML file with external OpenID Connect providers."`
+
+	StudioClientID    string `group:"OpenID Connect" env:"OIDC_STUDIO_CLIENT_ID" default:"local-client-id" pattern:"^[A-Za-z0-9._~-]{1,100}$" doc:"The client id of the console."`
+	ExternalClients   string `env:"OIDC_EXTERNAL_CLIENTS" default:"" doc:"Further public clients, as a JSON array of objects with client_id and redirect_uris."`
+	RegistrationToken Secret `env:"OIDC_CLIENT_REGISTRATION_TOKEN" default:"" minlen:"16" doc:"The token that opens dynamic client registration. Empty means that it is closed."`
+	SessionCookieName string `env:"OIDC_SESSION_COOKIE_NAME" default:"_sessionv2" pattern:"^[A-Za-z0-9_-]{1,50}$" doc:"The cookie that keeps a browser signed in."`
+
+	EmailDriver string `group:"Mail" env:"EMAIL_DRIVER" default:"" oneof:"smtp,file" doc:"How mails leave: through an SMTP server, or as files in the data directory. Empty means smtp when SMTP_HOST is set and file otherwise."`
+	EmailFrom   string `env:"EMAIL_FROM" default:"atelier@localhost" form:"email" doc:"The sender of mails."`
+	SMTPHost    string `env:"SMTP_HOST" default:"" doc:"The SMTP server."`
+	SMTPPort    int    `env:"SMTP_PORT" default:"587" min:"1" max:"65535" doc:"Its port."`
+	SMTPUser    string `env:"SMTP_USER" default:"" doc:"The SMTP user."`
+	SMTPPass    Secret `env:"SMTP_PASS" default:"" doc:"The SMTP password."`
+	SMTPSecure  string `env:"SMTP_SECURE" default:"starttls" oneof:"starttls,tls,none" doc:"How the connection to the SMTP server is protected: STARTTLS, TLS from the first byte, or not at all."`
 
 	RequestTimeout         time.Duration `group:"HTTP" env:"REQUEST_TIMEOUT" default:"60s" min:"1s" max:"1h" doc:"How long a request may take. 120s is a good value for long model calls."`
 	RequestMaxSize         int           `env:"REQUEST_MAX_SIZE" default:"1mb" unit:"b" min:"1024" max:"1073741824" doc:"The largest JSON body."`
@@ -65,6 +94,21 @@ type Config struct {
 	RateLimitLogin         int           `env:"RATE_LIMIT_SVC_LOGIN" default:"5" min:"1" max:"1000000" doc:"Sign-in attempts per minute for one account."`
 	RateLimitLoginAddress  int           `env:"RATE_LIMIT_LOGIN_ADDRESS" default:"30" min:"1" max:"1000000" doc:"Sign-in attempts per minute from one address."`
 	RateLimitAnonymous     int           `env:"RATE_LIMIT_ANONYMOUS_LOGIN" default:"10" min:"1" max:"1000000" doc:"Anonymous sign-ins per minute from one address."`
+	RateLimitSignup        int           `env:"RATE_LIMIT_SIGNUP" default:"5" min:"1" max:"1000000" doc:"Sign-ups per minute from one address."`
+	RateLimitReset         int           `env:"RATE_LIMIT_PASSWORD_RESET" default:"5" min:"1" max:"1000000" doc:"Password resets that may be asked for per minute from one address."`
+	RateLimitExchange      int           `env:"RATE_LIMIT_TOKEN_EXCHANGE" default:"60" min:"1" max:"1000000" doc:"Token exchanges per minute from one address."`
+	RateLimitUser          int           `env:"RATE_LIMIT_USER" default:"3000" min:"1" max:"10000000" doc:"Calls per minute of one signed-in user."`
+	RateLimitKey           int           `env:"RATE_LIMIT_API_KEY" default:"6000" min:"1" max:"10000000" doc:"Calls per minute with one API key."`
+	RateLimitAddress       int           `env:"RATE_LIMIT_ADDRESS" default:"600" min:"1" max:"10000000" doc:"Calls per minute of a visitor, or without a credential from one address (IPv6: one /64 network)."`
+	RateLimitEvents        int           `env:"RATE_LIMIT_SEARCH_EVENTS" default:"1200" min:"1" max:"10000000" doc:"Calls per minute of one caller that emit or search events."`
+	RateLimitCreate        int           `env:"RATE_LIMIT_CREATE_WORKSPACE" default:"120" min:"1" max:"10000000" doc:"Workspaces that one caller may create per minute."`
+	RateLimitImport        int           `env:"RATE_LIMIT_IMPORT_WORKSPACE" default:"120" min:"1" max:"10000000" doc:"Imports, pulls and duplications of one caller per minute."`
+	RateLimitUpload        int           `env:"RATE_LIMIT_UPLOAD_FILE" default:"300" min:"1" max:"10000000" doc:"Uploads of one caller per minute."`
+	CredentialFailures     int           `env:"RATE_LIMIT_CREDENTIAL_FAILURES" default:"10" min:"1" max:"1000000" doc:"Wrong credentials per minute for one account, token or key."`
+	CredentialFailuresNet  int           `env:"RATE_LIMIT_CREDENTIAL_FAILURES_ADDRESS" default:"30" min:"1" max:"1000000" doc:"Wrong credentials per minute from one address (IPv6: one /64 network)."`
+	Concurrent             int           `env:"CONCURRENT_REQUESTS" default:"100" min:"1" max:"1000000" doc:"Requests of one caller that one process handles at the same time."`
+	ConcurrentAddress      int           `env:"CONCURRENT_REQUESTS_ADDRESS" default:"50" min:"1" max:"1000000" doc:"Requests without a credential from one address that one process handles at the same time."`
+	QuotaPerDay            int           `env:"QUOTA_REQUESTS_PER_DAY" default:"0" min:"0" max:"1000000000" doc:"Calls of one caller per day (UTC). 0 means no quota."`
 
 	EventMaxLen int `group:"Events" env:"BROKER_EMIT_MAXLEN" default:"100000" min:"1000" max:"10000000" doc:"The largest event, in characters."`
 

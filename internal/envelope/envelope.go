@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
 	"unicode/utf8"
 
@@ -71,6 +72,45 @@ func Native(ctx context.Context, service, workspaceID, eventType string, payload
 	source := sourceOf(ctx, workspaceID)
 	source.ServiceTopic, source.Host = eventType, &Host{Service: service}
 	return record(workspaceID, eventType, body{Payload: payload, Source: source})
+}
+
+// Act is a security-relevant act: what it was done to, and how that looked before and after. Secrets have no place in it.
+type Act struct {
+	// Type is the event type, Target what was acted on.
+	Type, TargetType, TargetID string
+	// Before and After show what changed; nil when there is nothing to show.
+	Before, After any
+	// Payload is what the event says besides.
+	Payload map[string]any
+}
+
+// Audit makes the record of a security-relevant act of the caller of ctx.
+func Audit(ctx context.Context, service, workspaceID string, act Act) (bus.Record, error) {
+	p := access.From(ctx)
+	payload := map[string]any{
+		"actor":  actor(p),
+		"target": map[string]any{"type": act.TargetType, "id": act.TargetID},
+	}
+	if act.Before != nil || act.After != nil {
+		payload["changes"] = map[string]any{"before": act.Before, "after": act.After}
+	}
+	maps.Copy(payload, act.Payload)
+	return Native(ctx, service, workspaceID, act.Type, payload)
+}
+
+func actor(p access.Principal) map[string]any {
+	who := map[string]any{"kind": string(p.Kind)}
+	for name, value := range map[string]string{
+		"userId": p.UserID, "sessionId": p.SessionID, "credential": string(p.Credential), "keyId": p.KeyID,
+	} {
+		if value != "" {
+			who[name] = value
+		}
+	}
+	if p.SuperAdmin {
+		who["superAdmin"] = true
+	}
+	return who
 }
 
 // Custom makes the record of an event that the caller of ctx emits. More than maxLen characters is validation_failed.

@@ -65,7 +65,7 @@ func NewFront(cfg FrontConfig, next http.Handler) *Front {
 
 // ServeHTTP serves one request.
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	info := &Info{Started: f.cfg.Clock.Now(), Shape: ShapeFlat, Client: f.client(r), CorrelationID: f.correlationID(r)}
+	info := &Info{Started: f.cfg.Clock.Now(), Shape: ShapeFlat, Client: f.client(r), CorrelationID: f.correlationID(r), Agent: agent(r)}
 	if WantsProblem(r.Header) {
 		info.Shape = ShapeProblem
 	}
@@ -153,7 +153,7 @@ func (f *Front) observe(rec *recorder, r *http.Request, info *Info, end func(Obs
 		end(seen)
 	}
 	if f.cfg.Log.Enabled(r.Context(), slog.LevelDebug) {
-		f.cfg.Log.DebugContext(r.Context(), "request", "correlation_id", info.CorrelationID, "method", seen.Method, "path", r.URL.Path,
+		f.cfg.Log.DebugContext(r.Context(), "request", "correlation_id", info.CorrelationID, "method", seen.Method, "path", logged(r, info),
 			"status", seen.Status, "bytes", seen.Bytes, "duration_ms", float64(seen.Duration.Microseconds())/1000)
 	}
 }
@@ -214,4 +214,23 @@ func (f *Front) trusted(addr netip.Addr) bool {
 		}
 	}
 	return false
+}
+
+// agent is the User-Agent of a request, cut: it is shown to people who look at their sessions.
+func agent(r *http.Request) string {
+	const longest = 300
+	text := r.UserAgent()
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "")
+	}
+	return text
+}
+
+// logged is the address of a request for the log: the pattern of its operation when there is one, because a path may hold a
+// secret, such as the key that is to be deleted.
+func logged(r *http.Request, info *Info) string {
+	if info.Route != "" {
+		return info.Route
+	}
+	return r.URL.Path
 }

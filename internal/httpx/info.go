@@ -18,6 +18,8 @@ type Info struct {
 	Version Date
 	// Client is the address of the caller, seen through trusted proxies.
 	Client netip.Addr
+	// Agent is what the caller's program says it is, cut to a sensible length.
+	Agent string
 	// Started is when the request arrived.
 	Started time.Time
 	// Route is the path pattern of the operation that served it, for metrics; set by the operation.

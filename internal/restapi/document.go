@@ -67,6 +67,9 @@ func errorCodes(op Operation) []errs.Code {
 	if op.Policy != access.Public {
 		codes = append(codes, errs.MissingToken, errs.PermissionDenied)
 	}
+	if op.Scope != access.NoScope {
+		codes = append(codes, errs.InsufficientScope)
+	}
 	codes = append(codes, errs.InvalidToken, errs.TokenExpired, errs.InvalidCredentials) // a bad credential is refused everywhere
 	if hasBody(op.Method) {
 		codes = append(codes, errs.ValidationFailed, errs.PayloadTooLarge)

@@ -34,7 +34,7 @@ func Register[In, Out any](api *API, op Operation, handler func(ctx context.Cont
 		MaxBodyBytes:    maxBody + 1, // the library refuses a body of exactly the limit
 		BodyReadTimeout: bodyReadTimeout,
 		Security:        security(op.Policy),
-		Extensions:      map[string]any{"x-policy": string(op.Policy)},
+		Extensions:      op.extensions(),
 	}
 	documented.Middlewares = huma.Middlewares{api.admit(op)}
 	if op.repeatable() {
@@ -55,6 +55,15 @@ func Register[In, Out any](api *API, op Operation, handler func(ctx context.Cont
 	})
 }
 
+// extensions tell readers of the document who may call the operation, and with which tokens.
+func (op Operation) extensions() map[string]any {
+	said := map[string]any{"x-policy": string(op.Policy)}
+	if op.Scope != access.NoScope {
+		said["x-scope"] = string(op.Scope)
+	}
+	return said
+}
+
 // headed carries the error's own response headers through the library.
 func headed(problem *httpx.Problem) error {
 	headers := http.Header{}
@@ -69,10 +78,14 @@ func security(policy access.Policy) []map[string][]string {
 	switch policy {
 	case access.Public:
 		return []map[string][]string{}
-	case access.SignedIn, access.SuperAdmins:
-		return []map[string][]string{{"bearer": {}}}
-	case access.Operators, access.InternalOnly:
-		return []map[string][]string{{"bearer": {}}, {"apiKey": {}}}
+	case access.SignedIn, access.SigningIn, access.Myself, access.Accounts, access.SuperAdmins:
+		return []map[string][]string{{"bearer": {}}, {"cookie": {}}}
+	case access.Callers, access.Operators:
+		return []map[string][]string{{"bearer": {}}, {"cookie": {}}, {"apiKey": {}}}
+	case access.ByRules:
+		return []map[string][]string{{"bearer": {}}, {"cookie": {}}, {"apiKey": {}}, {}}
+	case access.InternalOnly:
+		return []map[string][]string{{"apiKey": {}}}
 	default:
 		return nil
 	}
@@ -86,7 +99,7 @@ func (a *API) admit(op Operation) func(huma.Context, func(huma.Context)) {
 		if op.Deprecated != nil {
 			op.Deprecated.Set(w.Header())
 		}
-		err := op.Policy.Check(access.From(r.Context()))
+		err := op.admits(access.From(r.Context()))
 		if err == nil {
 			err = checkContent(r)
 		}

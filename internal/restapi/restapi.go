@@ -3,6 +3,7 @@
 package restapi
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -70,8 +71,31 @@ func (jsonOnly) Negotiate(string) (string, error) { return "application/json", n
 // Handler serves the operations.
 func (a *API) Handler() http.Handler { return a.mux }
 
-// Handle mounts a plain handler beside the operations, for answers that are not JSON. It is not in the OpenAPI document.
-func (a *API) Handle(pattern string, handler http.Handler) { a.mux.Handle(pattern, handler) }
+// Handle mounts a plain handler as an operation that the OpenAPI document leaves out: pages, files and protocols that
+// describe themselves. Who may call it is checked as for any other; reading its input is left to the handler.
+func (a *API) Handle(op Operation, handler http.Handler) {
+	if !op.Policy.Known() || op.ID == "" {
+		panic(fmt.Sprintf("restapi: %s %s has no id or no policy", op.Method, op.Path)) //nolint:forbidigo // caught by any test
+	}
+	op.Hidden = true
+	a.operations = append(a.operations, op)
+	a.mux.HandleFunc(op.Method+" "+op.Path, func(w http.ResponseWriter, r *http.Request) {
+		httpx.InfoFrom(r.Context()).Route = op.Path
+		if err := op.admits(access.From(r.Context())); err != nil {
+			a.errors.Write(w, r, err)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// admits tells whether the caller may call the operation at all, with the credential it sent.
+func (op Operation) admits(p access.Principal) error {
+	if err := op.Policy.Check(p); err != nil {
+		return err
+	}
+	return access.CheckScope(op.Scope, p)
+}
 
 // Operations lists what was registered.
 func (a *API) Operations() []Operation { return a.operations }
@@ -116,6 +140,8 @@ type Operation struct {
 	Summary, Description string
 	// Policy says who may call it; there is no default.
 	Policy access.Policy
+	// Scope is what a token must have been made for; empty when every token does.
+	Scope access.Scope
 	// Errors are the codes it returns besides those every operation can.
 	Errors []errs.Code
 	// Status is the success status; 200 when zero.
@@ -155,7 +181,8 @@ func installRules() {
 
 func securitySchemes() map[string]*huma.SecurityScheme {
 	return map[string]*huma.SecurityScheme{
-		"bearer": {Type: "http", Scheme: "bearer", Description: "The token of a session."},
-		"apiKey": {Type: "apiKey", In: "header", Name: "x-svc-api-key", Description: "The internal key of the installation."},
+		"bearer": {Type: "http", Scheme: "bearer", Description: "The JWT of a session, or an access token (at:...)."},
+		"cookie": {Type: "apiKey", In: "cookie", Name: "access-token", Description: "The JWT of a session in a browser. Writes also need the header x-svc-csrf-token, which GET /v2/me answers with."},
+		"apiKey": {Type: "apiKey", In: "header", Name: "x-svc-api-key", Description: "An API key of a workspace; for operators, the internal key of the installation."},
 	}
 }

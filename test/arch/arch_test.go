@@ -27,26 +27,28 @@ func arrows() map[string]string {
 		"lifecycle":  "",
 		"strictjson": "",
 		"httpx":      "clock errs ident",
-		"access":     "clock errs httpx sqldb",
+		"access":     "clock errs httpx ident sqldb strictjson",
 		"restapi":    "access clock errs httpx sqldb strictjson",
 		"readiness":  "access clock errs restapi",
 		"telemetry":  "httpx",
 		"envelope":   "access bus errs httpx",
 		// contracts and their drivers
-		"sqldb":  "errs",
-		"bus":    "clock errs ident sqldb",
-		"kv":     "clock errs sqldb",
-		"blob":   "ident",
-		"egress": "errs ident",
-		"gitcmd": "",
+		"sqldb":   "errs",
+		"bus":     "clock errs ident sqldb",
+		"kv":      "clock errs sqldb",
+		"blob":    "ident",
+		"egress":  "errs ident",
+		"gitcmd":  "",
+		"mail":    "clock ident sqldb",
+		"keyring": "access bus clock envelope errs sqldb",
 		// services
-		"gateway":    "access bus clock config envelope errs httpx ident kv readiness restapi sqldb strictjson",
+		"gateway":    "access blob bus clock config envelope errs httpx ident keyring kv mail readiness restapi sqldb strictjson",
 		"workspaces": "access bus clock envelope errs ident readiness restapi sqldb",
 		"events":     "access bus clock envelope errs readiness restapi sqldb",
 		"automation": "clock readiness restapi sqldb",
 		// the edge
 		"backup": "",
-		"app": "access automation backup blob bus clock config egress errs events gateway gitcmd httpx ident kv lifecycle readiness " +
+		"app": "access automation backup blob bus clock config egress errs events gateway gitcmd httpx ident keyring kv lifecycle mail readiness " +
 			"restapi sqldb telemetry workspaces",
 	}
 }

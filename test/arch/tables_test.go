@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,14 +27,14 @@ func read(t *testing.T, path string) string {
 func TestEveryDriverIsInTheTable(t *testing.T) {
 	t.Parallel()
 	table := read(t, "internal/app/drivers.go")
-	suites := map[string]string{"sqldb": "sqldbtest.", "bus": "bustest.", "kv": "kvtest.", "blob": "blobtest."}
+	suites := map[string]string{"sqldb": "sqldbtest.", "bus": "bustest.", "kv": "kvtest.", "blob": "blobtest.", "mail": "mailtest."}
 	for contract, suite := range suites {
 		entries, err := os.ReadDir(filepath.Join(root, "internal", contract))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, entry := range entries {
-			if !entry.IsDir() || entry.Name() == "internal" || entry.Name() == "testdata" || strings.HasSuffix(entry.Name(), "test") {
+			if !entry.IsDir() || slices.Contains([]string{"internal", "migrations", "testdata"}, entry.Name()) || strings.HasSuffix(entry.Name(), "test") {
 				continue
 			}
 			path := contract + "/" + entry.Name()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"atelier/internal/app/apptest"
@@ -22,6 +23,11 @@ func eventTypes(c *apptest.Client, id string) []string {
 	return types
 }
 
+// orders are the types that a test emitted, without what the platform tells on its own.
+func orders(types []string) []string {
+	return slices.DeleteFunc(slices.Clone(types), func(eventType string) bool { return !strings.HasPrefix(eventType, "order.") })
+}
+
 func TestEventsAreThereWhenAcknowledged(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, it installation) {
@@ -38,10 +44,11 @@ func TestEventsAreThereWhenAcknowledged(t *testing.T) {
 		if stored.Text("0.source.correlationId") != stored.Header.Get("X-Correlation-Id") {
 			t.Error("the event does not carry the correlation id of its request")
 		}
-		if got := eventTypes(admin, id); !slices.Equal(got, []string{"workspaces.created", "order.paid", "order.sent"}) {
+		if got := eventTypes(admin, id); got[0] != "workspaces.created" || !slices.Equal(orders(got), []string{"order.paid", "order.sent"}) {
 			t.Errorf("types: %v", got)
 		}
-		newest := admin.Get(path + "?limit=1").Want(http.StatusOK)
+		const three = "types=workspaces.created,order.paid,order.sent"
+		newest := admin.Get(path + "?limit=1&" + three).Want(http.StatusOK)
 		if newest.Text("result.events.0.id") != stored.Text("1.id") {
 			t.Errorf("newest: %s", newest.Body)
 		}
@@ -52,7 +59,7 @@ func TestEventsAreThereWhenAcknowledged(t *testing.T) {
 		if newest.Header.Get("X-Total-Count") != "3" || older.Header.Get("X-Total-Count") != "" {
 			t.Errorf("totals: %q and %q", newest.Header.Get("X-Total-Count"), older.Header.Get("X-Total-Count"))
 		}
-		second := admin.Get(path + "?limit=1&page=1").Want(http.StatusOK)
+		second := admin.Get(path + "?limit=1&page=1&" + three).Want(http.StatusOK)
 		if second.Text("result.events.0.id") != stored.Text("0.id") {
 			t.Errorf("page 1: %s", second.Body)
 		}
@@ -76,7 +83,7 @@ func TestEventsAreAllOrNone(t *testing.T) {
 			WantError(http.StatusUnprocessableEntity, "validation_failed").WantField("events[1].type")
 		admin.Post(path, map[string]any{"events": []any{map[string]any{"type": "fine", "payload": map[string]any{}, "createdAt": "2020-01-01"}}}).
 			WantError(http.StatusUnprocessableEntity, "validation_failed").WantField("events[0].createdAt")
-		if got := eventTypes(admin, id); !slices.Equal(got, []string{"workspaces.created"}) {
+		if got := eventTypes(admin, id); slices.Contains(got, "fine") {
 			t.Errorf("something of a refused batch was stored: %v", got)
 		}
 	})

@@ -66,9 +66,9 @@ func TestOutsidersLearnNothing(t *testing.T) {
 				t.Errorf("%s: %q against %q", path, there.Text("message"), absent.Text("message"))
 			}
 		}
-		visitor.Patch("/v2/workspaces/"+id, map[string]any{"name": "Mine"}).WantError(http.StatusForbidden, "workspace_access_denied")
-		visitor.Delete("/v2/workspaces/"+id).WantError(http.StatusForbidden, "workspace_access_denied")
-		visitor.Post("/v2/workspaces", map[string]any{"name": "Mine"}).WantError(http.StatusForbidden, "permission_denied")
+		visitor.Patch("/v2/workspaces/"+id, map[string]any{"name": "Mine"}).WantError(http.StatusForbidden, "insufficient_scope")
+		visitor.Delete("/v2/workspaces/"+id).WantError(http.StatusForbidden, "insufficient_scope")
+		visitor.Post("/v2/workspaces", map[string]any{"name": "Mine"}).WantError(http.StatusForbidden, "insufficient_scope")
 		if list := visitor.Get("/v2/workspaces").Want(http.StatusOK); list.Header.Get("X-Total-Count") != "0" {
 			t.Errorf("a visitor's list: %s", list.Body)
 		}

@@ -190,4 +190,5 @@ func namesIn(schema *openapi3.SchemaRef, names map[string]bool) {
 		namesIn(property, names)
 	}
 	namesIn(schema.Value.Items, names)
+	namesIn(schema.Value.AdditionalProperties.Schema, names)
 }

@@ -116,7 +116,7 @@ func wrongMethods(t *testing.T, d *door) {
 	t.Helper()
 	for path, allowed := range map[string]string{
 		"/v2/me":             "GET, HEAD",
-		"/v2/login":          "POST",
+		"/v2/login":          "GET, HEAD, POST",
 		"/v2/workspaces":     "GET, HEAD, POST",
 		"/v2/workspaces/abc": "GET, HEAD, PATCH, DELETE",
 		"/v2/readiness":      "GET, HEAD",

@@ -175,5 +175,5 @@ func oddIdentifiers(t *testing.T, d *door) {
 			}
 		})
 	}
-	mustRefuse(t, of(visitor.Get("/v2/workspaces/"+strings.Repeat("a", 65))), http.StatusBadRequest)
+	mustRefuse(t, of(visitor.Get("/v2/workspaces/"+strings.Repeat("a", 200))), http.StatusBadRequest)
 }

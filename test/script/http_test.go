@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -175,20 +176,61 @@ func finish(ts *testscript.TestScript, neg bool, args []string) {
 	show(ts, answer)
 }
 
+// expected is what a story waits for.
+type expected struct {
+	call
+	status string
+	body   *regexp.Regexp
+	within time.Duration
+}
+
+// parseExpected reads the arguments of the command waitstatus.
+func parseExpected(ts *testscript.TestScript, args []string) expected {
+	e := expected{call: call{method: http.MethodGet, header: http.Header{}}, within: patience}
+	var err error
+	for len(args) > 1 && strings.HasPrefix(args[0], "-") {
+		switch args[0] {
+		case "-H":
+			name, value, _ := strings.Cut(args[1], ": ")
+			e.header.Set(name, value)
+		case "-body":
+			e.body, err = regexp.Compile(args[1])
+		case "-within":
+			e.within, err = time.ParseDuration(args[1])
+		default:
+			ts.Fatalf("waitstatus has no option %s", args[0])
+		}
+		ts.Check(err)
+		args = args[2:]
+	}
+	usage(ts, len(args) == 2, "waitstatus [-H HEADER]... [-body REGEXP] [-within DURATION] CODE|refused URL")
+	e.status, e.url = args[0], args[1]
+	return e
+}
+
+func (e expected) met(answer answered, err error) bool {
+	if err != nil {
+		return e.status == "refused"
+	}
+	return strconv.Itoa(answer.code) == e.status && (e.body == nil || e.body.Match(answer.body))
+}
+
 func waitStatus(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, !neg && len(args) == 2, "waitstatus CODE|refused URL")
-	ctx, cancel := patiently()
+	usage(ts, !neg, "waitstatus ...")
+	e := parseExpected(ts, args)
+	ctx, cancel := context.WithTimeout(context.Background(), e.within)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		answer, err := call{method: http.MethodGet, url: args[1]}.send(ctx)
-		if err != nil && args[0] == "refused" || err == nil && strconv.Itoa(answer.code) == args[0] {
+		answer, err := e.send(ctx)
+		if e.met(answer, err) && ctx.Err() == nil {
+			show(ts, answer)
 			return
 		}
 		select {
 		case <-ctx.Done():
-			ts.Fatalf("%s was never answered with %s", args[1], args[0])
+			ts.Fatalf("%s was not answered with %s in time, but with %d %s", e.url, e.status, answer.code, answer.body)
 		case <-tick.C:
 		}
 	}

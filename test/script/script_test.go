@@ -43,7 +43,7 @@ func TestStories(t *testing.T) {
 			"exits":      exits,      // exits CODE PROGRAM [ARGUMENT...] runs a program that must end with the code
 			"http":       request,    // http [-H HEADER]... [-hold NAME] METHOD URL [BODY]   shows status, headers and body; @FILE is a body too
 			"finish":     finish,     // finish NAME                      sends the rest of a held request and shows its answer
-			"waitstatus": waitStatus, // waitstatus CODE URL              asks until it is answered like that; CODE refused: until nobody listens
+			"waitstatus": waitStatus, // waitstatus [-H HEADER]... [-body REGEXP] [-within DURATION] CODE URL   asks until it is answered like that; CODE refused: until nobody listens
 			"json":       jsonValue,  // json NAME PATH                   puts a value of the last answer into a variable
 			"login":      login,      // login NAME URL EMAIL PASSWORD    puts a token into a variable
 			"capture":    capture,    // capture NAME REGEXP FILE         puts the first group of a match into a variable

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +35,8 @@ type Server struct {
 	URL string
 	// Logs is what it logged so far.
 	Logs *Logs
+	// DataDir is its data directory.
+	DataDir string
 
 	t     testing.TB
 	stop  context.CancelFunc
@@ -66,9 +69,11 @@ func Listen(t testing.TB) net.Listener {
 func StartOn(t testing.TB, clk clock.Clock, listener net.Listener, settings ...string) *Server {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	loaded, err := config.Load(config.Sources{Targets: app.TargetNames(), Environ: append(slices.Clone(settings), // the first of two equal names counts
+	loaded, err := config.Load(config.Sources{Targets: app.TargetNames(), ReadFile: os.ReadFile, Environ: append(slices.Clone(settings), // the first of two equal names counts
 		"PORT="+port, "ADMIN_EMAIL="+AdminEmail, "ADMIN_PASSWORD="+AdminPassword, "INTERNAL_API_KEY="+InternalKey,
-		"RATE_LIMIT_SVC_LOGIN=1000", "RATE_LIMIT_LOGIN_ADDRESS=1000", "RATE_LIMIT_ANONYMOUS_LOGIN=1000",
+		"RATE_LIMIT_SVC_LOGIN=1000", "RATE_LIMIT_LOGIN_ADDRESS=1000", "RATE_LIMIT_ANONYMOUS_LOGIN=1000", "RATE_LIMIT_SIGNUP=1000",
+		"RATE_LIMIT_PASSWORD_RESET=1000", "RATE_LIMIT_ADDRESS=100000", "RATE_LIMIT_USER=100000", "RATE_LIMIT_CREDENTIAL_FAILURES=100000",
+		"RATE_LIMIT_CREDENTIAL_FAILURES_ADDRESS=100000",
 	)})
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +89,7 @@ func StartOn(t testing.TB, clk clock.Clock, listener net.Listener, settings ...s
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{URL: "http://127.0.0.1:" + port, Logs: logs, t: t, stop: stop, ended: make(chan error, 1)}
+	s := &Server{URL: "http://127.0.0.1:" + port, Logs: logs, DataDir: loaded.Config.DataDir, t: t, stop: stop, ended: make(chan error, 1)}
 	go func() { s.ended <- running.Wait(ctx) }()
 	t.Cleanup(s.Stop)
 	return s
@@ -171,6 +176,12 @@ func (c *Client) Post(path string, body any) *Response {
 func (c *Client) Patch(path string, body any) *Response {
 	c.t.Helper()
 	return c.Do(http.MethodPatch, path, body)
+}
+
+// Put sends a JSON body.
+func (c *Client) Put(path string, body any) *Response {
+	c.t.Helper()
+	return c.Do(http.MethodPut, path, body)
 }
 
 // Delete deletes.

@@ -23,7 +23,13 @@ type PageQuery struct {
 	Ascending bool
 	// Types keeps only events of these types.
 	Types []string
+	// Where, when set, is one more condition on bus_events; its parameters are Args, numbered from FirstArg.
+	Where string
+	Args  []any
 }
+
+// FirstArg is the number of the first parameter of PageQuery.Where.
+const FirstArg = 2
 
 const defaultLimit = 100
 
@@ -62,13 +68,16 @@ func scanEvent(rows *sql.Rows) (e bus.Event, err error) {
 
 // matching is the condition of a query.
 func matching(workspaceID string, query PageQuery) (where string, args []any) {
-	args = []any{workspaceID}
+	args = append([]any{workspaceID}, query.Args...)
 	bind := func(value any) string {
 		args = append(args, value)
 		return "$" + strconv.Itoa(len(args))
 	}
 	var b strings.Builder
 	b.WriteString(`WHERE workspace_id = $1`)
+	if query.Where != "" {
+		b.WriteString(` AND (` + query.Where + `)`)
+	}
 	if query.After > 0 {
 		b.WriteString(` AND pos > ` + bind(int64(query.After)))
 	}

@@ -4,11 +4,14 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"sync"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -19,6 +22,9 @@ import (
 // Open opens, or creates, the database file. One connection writes, with immediate transactions whose commits are
 // shared; a pool of connections reads the last committed state without waiting for it.
 func Open(ctx context.Context, path string) (*sqldb.DB, error) {
+	if err := functions(); err != nil {
+		return nil, err
+	}
 	if err := create(path); err != nil {
 		return nil, err
 	}
@@ -50,6 +56,40 @@ func Open(ctx context.Context, path string) (*sqldb.DB, error) {
 	}
 	return db, nil
 }
+
+// functions adds what the engine lacks, once for the process: re2(pattern, text) tells whether a text matches a regular
+// expression, as package regexp understands it. Anything but two texts does not match.
+var functions = sync.OnceValue(func() error { //nolint:gochecknoglobals // the driver keeps its functions for the process
+	var mu sync.Mutex
+	compiled := map[string]*regexp.Regexp{}
+	const remembered = 512
+	return sqlite.RegisterDeterministicScalarFunction("re2", 2, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		pattern, isPattern := args[0].(string)
+		text, isText := args[1].(string)
+		if !isPattern || !isText {
+			return int64(0), nil
+		}
+		mu.Lock()
+		re, ok := compiled[pattern]
+		mu.Unlock()
+		if !ok {
+			var err error
+			if re, err = regexp.Compile(pattern); err != nil {
+				return nil, errors.New("re2: not a regular expression")
+			}
+			mu.Lock()
+			if len(compiled) >= remembered {
+				clear(compiled)
+			}
+			compiled[pattern] = re
+			mu.Unlock()
+		}
+		if re.MatchString(text) {
+			return int64(1), nil
+		}
+		return int64(0), nil
+	})
+})
 
 // create makes the file for its owner alone; the engine gives its log and index the same permissions. It holds the signing
 // keys, and the directory may be one that others can look into.

@@ -32,14 +32,14 @@ type EmitEvent struct {
 }
 
 type emitInput struct {
-	WorkspaceID string `path:"workspaceId" maxLength:"64" doc:"The workspace's id."`
+	WorkspaceID string `path:"workspaceId" maxLength:"80" doc:"The workspace's id, or slug: and its slug."`
 	Body        EmitEvents
 }
 
 type emitOutput struct{ Body []envelope.Event }
 
 type listInput struct {
-	WorkspaceID string `path:"workspaceId" maxLength:"64" doc:"The workspace's id."`
+	WorkspaceID string `path:"workspaceId" maxLength:"80" doc:"The workspace's id, or slug: and its slug."`
 	Page        int    `query:"page" minimum:"0" maximum:"10000" doc:"Which page, counted from 0. Ignored when a cursor is given, which costs less on later pages."`
 	Limit       int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"How many events at most."`
 	Sort        string `query:"sort" enum:"asc,desc" default:"desc" doc:"Oldest or newest first."`
@@ -67,7 +67,7 @@ func RegisterEvents(api *restapi.API, e *engine.Engine, cursors *restapi.Cursors
 	const path = "/v2/workspaces/{workspaceId}/events"
 	denied := []errs.Code{errs.WorkspaceAccessDenied, errs.NotFound}
 	restapi.Register(api, restapi.Operation{
-		ID: "emitEvents", Method: http.MethodPost, Path: path, Tag: "Events", Policy: access.SignedIn,
+		ID: "emitEvents", Method: http.MethodPost, Path: path, Tag: "Events", Policy: access.ByRules, Scope: access.EventsWrite,
 		Summary: "Emit events", Description: "Stores events. They are durable, and readable by everyone who may, when the answer arrives.",
 		Errors: denied, MaxBody: maxEmit,
 	}, func(ctx context.Context, in *emitInput) (*emitOutput, error) {
@@ -79,8 +79,8 @@ func RegisterEvents(api *restapi.API, e *engine.Engine, cursors *restapi.Cursors
 		return &emitOutput{Body: stored}, err
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "listEvents", Method: http.MethodGet, Path: path, Tag: "Events", Policy: access.SignedIn,
-		Summary: "List events", Description: "The events of a workspace, newest first unless asked otherwise.", Errors: denied,
+		ID: "listEvents", Method: http.MethodGet, Path: path, Tag: "Events", Policy: access.ByRules, Scope: access.EventsRead,
+		Summary: "List events", Description: "The events of a workspace that the caller may read, newest first unless asked otherwise.", Errors: denied,
 	}, func(ctx context.Context, in *listInput) (*listOutput, error) { return list(ctx, e, cursors, in) })
 }
 
@@ -108,9 +108,13 @@ func list(ctx context.Context, e *engine.Engine, cursors *restapi.Cursors, in *l
 		*bound.into = position
 		filters.Set(bound.name, bound.id)
 	}
+	feed, err := e.Open(ctx, in.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
 	out := &listOutput{}
 	if in.Cursor == "" {
-		total, err := e.Count(ctx, in.WorkspaceID, query)
+		total, err := feed.Count(ctx, query)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +126,7 @@ func list(ctx context.Context, e *engine.Engine, cursors *restapi.Cursors, in *l
 	if err := resume(ctx, cursors, scope, in.Cursor, &query); err != nil {
 		return nil, err
 	}
-	found, err := e.Page(ctx, in.WorkspaceID, query)
+	found, err := feed.Page(ctx, query)
 	if err != nil {
 		return nil, err
 	}

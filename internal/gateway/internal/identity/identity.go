@@ -1,4 +1,4 @@
-// Package identity holds the accounts, their sessions, and the keys that sign tokens.
+// Package identity holds the accounts and their sessions, and makes and reads the tokens of these.
 package identity
 
 import (
@@ -12,15 +12,16 @@ import (
 	"atelier/internal/bus"
 	"atelier/internal/clock"
 	"atelier/internal/config"
+	"atelier/internal/gateway/internal/limits"
 	"atelier/internal/ident"
-	"atelier/internal/kv"
+	"atelier/internal/keyring"
 	"atelier/internal/sqldb"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Migrations are the tables of accounts, sessions and keys.
+// Migrations are the tables of accounts and sessions. They come after those of the keyring, which takes over old keys.
 func Migrations() sqldb.Migrations {
 	files, _ := fs.Sub(migrations, "migrations")
 	return sqldb.Migrations{Component: "gateway", Files: files}
@@ -29,21 +30,33 @@ func Migrations() sqldb.Migrations {
 // Deps is what identity needs.
 type Deps struct {
 	DB     *sqldb.DB
+	Keys   *keyring.Ring
 	Log    bus.Log
-	Limits kv.Limiter
+	Limits *limits.Limits
 	Clock  clock.Clock
 	IDs    ident.Source
 	Config config.Config
+	// Post mails a letter in the caller's transaction.
+	Post func(ctx context.Context, tx *sqldb.Tx, letter Letter) error
+	// TouchKey writes that an API key was used.
+	TouchKey func(ctx context.Context, keyID string) error
+	// Revoked tells that the token with an id was revoked while its session goes on.
+	Revoked func(tokenID string) bool
+	// Forget removes what a deleted account had access to, in the caller's transaction, and tells which workspaces it leaves
+	// to the super admins.
+	Forget func(ctx context.Context, tx *sqldb.Tx, userID string) ([]string, error)
 }
 
 // Identity answers who a caller is.
 type Identity struct {
 	deps   Deps
-	keys   *keyring
+	keys   *keyring.Ring
 	hashes chan struct{} // bounds how many passwords are hashed at once: each takes 19 MiB
 
 	verified *otter.Cache[tokenHash, verifiedToken]
 	sessions *otter.Cache[string, sessionState]
+	tokens   *otter.Cache[string, tokenState]
+	seen     sightings
 }
 
 const (
@@ -54,8 +67,8 @@ const (
 	hashesAtOnce    = 4
 )
 
-// Open loads the signing keys, making the first one when there is none.
-func Open(ctx context.Context, deps Deps) (*Identity, error) {
+// Open returns the identity of an installation.
+func Open(_ context.Context, deps Deps) (*Identity, error) {
 	verified, err := otter.New(&otter.Options[tokenHash, verifiedToken]{MaximumSize: verifiedMax})
 	if err != nil {
 		return nil, err
@@ -64,17 +77,13 @@ func Open(ctx context.Context, deps Deps) (*Identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := &Identity{
-		deps: deps, keys: &keyring{db: deps.DB, clock: deps.Clock}, hashes: make(chan struct{}, hashesAtOnce),
-		verified: verified, sessions: sessions,
-	}
-	if err := i.keys.load(ctx); err != nil {
+	tokens, err := otter.New(&otter.Options[string, tokenState]{MaximumSize: sessionsMax})
+	if err != nil {
 		return nil, err
 	}
-	if i.keys.signing() == nil {
-		if err := i.keys.addFirst(ctx, deps.Config); err != nil {
-			return nil, err
-		}
+	i := &Identity{
+		deps: deps, keys: deps.Keys, hashes: make(chan struct{}, hashesAtOnce),
+		verified: verified, sessions: sessions, tokens: tokens,
 	}
 	return i, nil
 }

@@ -2,41 +2,102 @@ package identity
 
 import (
 	"context"
-	"slices"
-	"strings"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
 	"time"
 
 	"atelier/internal/access"
 	"atelier/internal/errs"
+	"atelier/internal/httpx"
 	"atelier/internal/sqldb"
 )
 
-type session struct {
-	id, userID       string
-	created, expires time.Time
+// Session is a sign-in that has not ended, as its owner sees it.
+type Session struct {
+	ID       string
+	UserID   string
+	ClientID string
+	Provider string
+	Address  string
+	Agent    string
+	Created  time.Time
+	Seen     time.Time
+	Expires  time.Time
+	// FactorAt is when the second factor was given; zero when it was not.
+	FactorAt time.Time
 }
 
 // sessionState is what requests need to know about their session and its account, believed for two seconds.
 type sessionState struct {
 	user    User
-	expires time.Time
+	session Session
 	ended   bool
-	readAt  time.Time
+	// browserEnds is when the browser's cookie stops counting.
+	browserEnds time.Time
+	// forced tells that accounts with a password must have a second factor.
+	forced bool
+	readAt time.Time
+}
+
+// pending tells that the session still owes its second factor, or, where accounts with a password must have one, setting it up.
+func (s sessionState) pending() bool {
+	return s.session.FactorAt.IsZero() && (s.user.MFA != "" || s.forced && s.session.Provider == LocalProvider)
 }
 
 // now is the time as it is stored, so that an answer shows what a later read will show.
 func (i *Identity) now() time.Time { return sqldb.Time(sqldb.Millis(i.deps.Clock.Now())) }
 
-// newSession stores a session in the caller's transaction.
-func (i *Identity) newSession(ctx context.Context, tx *sqldb.Tx, userID string, life time.Duration) (session, error) {
-	now := i.now()
-	s := session{id: i.deps.IDs.UUID(), userID: userID, created: now, expires: now.Add(life)}
-	_, err := tx.Exec(ctx, `INSERT INTO gw_sessions (id, user_id, created_at, expires_at, revoked_at) VALUES ($1, $2, $3, $4, 0)`,
-		s.id, s.userID, sqldb.Millis(s.created), sqldb.Millis(s.expires))
-	return s, err
+// insertSession stores a session in the caller's transaction. browser is the secret of the cookie, or empty.
+func (i *Identity) insertSession(ctx context.Context, tx *sqldb.Tx, s Session, browser string) error {
+	info := httpx.InfoFrom(ctx)
+	var factor, browserEnds int64
+	var browserHash sql.NullString
+	if !s.FactorAt.IsZero() {
+		factor = sqldb.Millis(s.FactorAt)
+	}
+	if browser != "" {
+		browserHash = sql.NullString{String: hashSecret(browser), Valid: true}
+		browserEnds = sqldb.Millis(s.Created.Add(i.deps.Config.SessionMaxAge))
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO gw_sessions (id, user_id, client_id, provider, address, agent, created_at, seen_at, expires_at, revoked_at,
+			factor_at, browser_hash, browser_expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11, $12)`,
+		s.ID, s.UserID, s.ClientID, s.Provider, info.Client.String(), info.Agent, sqldb.Millis(s.Created), sqldb.Millis(s.Created),
+		sqldb.Millis(s.Expires), factor, browserHash, browserEnds)
+	return err
 }
 
-// Authenticate tells who holds a token. It never trusts the token alone: the session and the account are looked at too.
+// hashSecret is how opaque secrets are stored and looked up: by the whole text, so that no part of one is worth anything.
+func hashSecret(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+const sessionColumns = `s.id, s.user_id, s.client_id, s.provider, s.address, s.agent, s.created_at, s.seen_at, s.expires_at, s.factor_at,
+	s.revoked_at, s.browser_expires_at`
+
+// sessionRow is a session as it is stored.
+type sessionRow struct {
+	Session
+	created, seen, expires, factor, revoked, browserEnds int64
+}
+
+func (r *sessionRow) fields() []any {
+	return []any{
+		&r.ID, &r.UserID, &r.ClientID, &r.Provider, &r.Address, &r.Agent, &r.created, &r.seen, &r.expires, &r.factor, &r.revoked, &r.browserEnds,
+	}
+}
+
+func (r *sessionRow) session() Session {
+	s := r.Session
+	s.Created, s.Seen, s.Expires = sqldb.Time(r.created), sqldb.Time(r.seen), sqldb.Time(r.expires)
+	if r.factor > 0 {
+		s.FactorAt = sqldb.Time(r.factor)
+	}
+	return s
+}
+
+// Authenticate tells who holds a JWT. It never trusts the token alone: the session and the account are looked at too.
 func (i *Identity) Authenticate(ctx context.Context, token string) (access.Principal, error) {
 	verified, err := i.verify(ctx, token)
 	if err != nil {
@@ -49,22 +110,31 @@ func (i *Identity) Authenticate(ctx context.Context, token string) (access.Princ
 	if state.ended || state.user.ID != verified.subject {
 		return access.Principal{}, badToken("its session has ended")
 	}
-	kind := access.User
-	if state.user.Anonymous {
-		kind = access.Anonymous
-	}
-	return access.Principal{
-		Kind: kind, UserID: state.user.ID, SessionID: verified.sessionID, SuperAdmin: state.user.SuperAdmin, Scopes: verified.scopes,
-	}, nil
+	i.seen.note(seenSession, state.session.ID)
+	p := principalOf(state.user)
+	p.Credential, p.SessionID, p.Scopes, p.Pending = access.BySession, verified.sessionID, verified.scopes, state.pending()
+	return p, nil
 }
 
-// Me gives the caller's own account and when the session ends.
+func principalOf(u User) access.Principal {
+	p := access.Principal{Kind: access.User, UserID: u.ID, SuperAdmin: u.SuperAdmin, AuthData: u.AuthData}
+	if u.Anonymous {
+		p.Kind = access.Anonymous
+	}
+	return p
+}
+
+// Me gives the caller's own account and when its session or access token ends.
 func (i *Identity) Me(ctx context.Context) (User, time.Time, error) {
-	state, err := i.session(ctx, access.From(ctx).SessionID)
+	p := access.From(ctx)
+	if p.Credential == access.ByAccessToken {
+		return i.meByAccessToken(ctx, p)
+	}
+	state, err := i.session(ctx, p.SessionID)
 	if err == nil && state.ended {
 		err = badToken("its session has ended")
 	}
-	return state.user, state.expires, err
+	return state.user, state.session.Expires, err
 }
 
 func (i *Identity) session(ctx context.Context, id string) (sessionState, error) {
@@ -72,33 +142,121 @@ func (i *Identity) session(ctx context.Context, id string) (sessionState, error)
 	if state, ok := i.sessions.GetIfPresent(id); ok && now.Sub(state.readAt) < revocationDelay {
 		return state, nil
 	}
-	var expires, revoked int64
-	user, err := scanUser(i.deps.DB.QueryRow(ctx, `SELECT `+userColumns+`, session_expires_at, session_revoked_at
-		FROM (SELECT u.*, s.expires_at AS session_expires_at, s.revoked_at AS session_revoked_at
-			FROM gw_sessions s JOIN gw_users u ON u.id = s.user_id WHERE s.id = $1) AS both_rows`, id).Scan, &expires, &revoked)
-	missing := sqldb.IsNotFound(err)
-	if err != nil && !missing {
+	state, err := i.readSession(ctx, "s.id", id)
+	if err != nil {
 		return sessionState{}, err
 	}
-	user.SuperAdmin = user.SuperAdmin || i.isSuperAdmin(user.Email)
-	state := sessionState{user: user, expires: sqldb.Time(expires), ended: missing || revoked != 0 || user.Status != statusValidated, readAt: now}
+	state.readAt = now
 	i.sessions.Set(id, state)
 	return state, nil
 }
 
-func (i *Identity) isSuperAdmin(email string) bool {
-	return email != "" && slices.ContainsFunc(i.deps.Config.SuperAdminEmails, func(listed string) bool {
-		return strings.EqualFold(strings.TrimSpace(listed), email)
-	})
+// readSession finds a session and its account; an ended one when there is none.
+func (i *Identity) readSession(ctx context.Context, column, value string) (sessionState, error) {
+	var row sessionRow
+	user, err := i.scanUser(i.deps.DB.QueryRow(ctx, `SELECT `+userColumns+`, `+sessionColumns+`
+		FROM gw_sessions s JOIN gw_users u ON u.id = s.user_id WHERE `+column+` = $1`, value).Scan, row.fields()...)
+	if sqldb.IsNotFound(err) {
+		return sessionState{ended: true}, nil
+	}
+	if err != nil {
+		return sessionState{}, err
+	}
+	now := i.deps.Clock.Now()
+	return sessionState{
+		user: user, session: row.session(), browserEnds: sqldb.Time(row.browserEnds), forced: i.deps.Config.ForceMFA,
+		ended: row.revoked != 0 || user.Status != Validated || now.After(sqldb.Time(row.expires).Add(leeway)),
+	}, nil
 }
+
+// Browser is a browser that is signed in.
+type Browser struct {
+	Session Session
+	User    User
+	// Pending tells that the second factor is still owed.
+	Pending bool
+}
+
+// FindBrowser tells who is signed in in the browser with the cookie's secret; invalid_token when nobody is.
+func (i *Identity) FindBrowser(ctx context.Context, secret string) (Browser, error) {
+	state, err := i.readSession(ctx, "s.browser_hash", hashSecret(secret))
+	if err != nil {
+		return Browser{}, err
+	}
+	if state.ended || !i.deps.Clock.Now().Before(state.browserEnds) {
+		return Browser{}, badToken("nobody is signed in in this browser")
+	}
+	return Browser{Session: state.session, User: state.user, Pending: state.pending()}, nil
+}
+
+// Sessions lists the sessions of a user that have not ended, the newest first.
+func (i *Identity) Sessions(ctx context.Context, userID string) ([]Session, error) {
+	return sqldb.All(ctx, i.deps.DB, scanListed,
+		`SELECT `+sessionColumns+` FROM gw_sessions s WHERE s.user_id = $1 AND s.revoked_at = 0 AND s.expires_at > $2
+		ORDER BY s.created_at DESC, s.id LIMIT $3`, userID, sqldb.Millis(i.deps.Clock.Now()), maxListed)
+}
+
+func scanListed(rows *sql.Rows) (Session, error) {
+	var row sessionRow
+	err := rows.Scan(row.fields()...)
+	return row.session(), err
+}
+
+// maxListed bounds the lists that are not paged.
+const maxListed = 1000
 
 // SignOut ends the caller's session.
 func (i *Identity) SignOut(ctx context.Context, sessionID string) error {
 	err := i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE gw_sessions SET revoked_at = $1 WHERE id = $2 AND revoked_at = 0`,
-			sqldb.Millis(i.deps.Clock.Now()), sessionID)
-		return err
+		ended, err := i.endSessions(ctx, tx, `id = $2`, sessionID)
+		if err != nil || ended == 0 {
+			return err
+		}
+		return i.audit(ctx, tx, Act{Type: "gateway.logout.succeeded", TargetType: "sessions", TargetID: sessionID})
 	})
 	i.sessions.Invalidate(sessionID)
 	return errs.Wrap(err, "end a session")
 }
+
+// EndSession ends one of a user's sessions; resource_not_found when the user has no such session.
+func (i *Identity) EndSession(ctx context.Context, userID, sessionID string) error {
+	err := i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		ended, err := i.endSessions(ctx, tx, `id = $2 AND user_id = $3`, sessionID, userID)
+		if err != nil {
+			return err
+		}
+		if ended == 0 {
+			return errs.Missing("sessions", sessionID)
+		}
+		return i.audit(ctx, tx, Act{Type: "gateway.sessions.revoked", TargetType: "sessions", TargetID: sessionID, Payload: map[string]any{"userId": userID}})
+	})
+	i.sessions.Invalidate(sessionID)
+	return err
+}
+
+// EndSessions ends every session of a user but one, which may be empty to end all, and tells how many there were.
+func (i *Identity) EndSessions(ctx context.Context, userID, except string) (ended int64, err error) {
+	err = i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		if ended, err = i.endSessions(ctx, tx, `user_id = $2 AND id <> $3`, userID, except); err != nil || ended == 0 {
+			return err
+		}
+		return i.audit(ctx, tx, Act{Type: "gateway.sessions.revoked", TargetType: "users", TargetID: userID, Payload: map[string]any{"count": ended}})
+	})
+	i.sessions.InvalidateAll()
+	return ended, err
+}
+
+// endSessions revokes what the condition names; its parameters begin with $2.
+func (i *Identity) endSessions(ctx context.Context, tx *sqldb.Tx, condition string, args ...any) (int64, error) {
+	return tx.Exec(ctx, `UPDATE gw_sessions SET revoked_at = $1, browser_hash = NULL WHERE revoked_at = 0 AND `+condition,
+		append([]any{sqldb.Millis(i.deps.Clock.Now())}, args...)...)
+}
+
+// PassFactor notes that the second factor of a session was given.
+func (i *Identity) PassFactor(ctx context.Context, tx *sqldb.Tx, sessionID string) error {
+	_, err := tx.Exec(ctx, `UPDATE gw_sessions SET factor_at = $1 WHERE id = $2`, sqldb.Millis(i.deps.Clock.Now()), sessionID)
+	return err
+}
+
+// Forget makes the next request look at a session anew, after something about it or its account was changed.
+func (i *Identity) Forget(sessionID string) { i.sessions.Invalidate(sessionID) }

@@ -3,16 +3,30 @@ package identity
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"atelier/internal/access"
-	"atelier/internal/envelope"
 	"atelier/internal/errs"
-	"atelier/internal/httpx"
-	"atelier/internal/kv"
 	"atelier/internal/sqldb"
 )
+
+// Start says how a session begins.
+type Start struct {
+	User     User
+	Provider string
+	// Life is how long the session lasts; zero means as long as tokens do.
+	Life time.Duration
+	// Scopes bound the token; nil means every scope.
+	Scopes []string
+	// ClientID is who asked for the sign-in; empty means this installation itself.
+	ClientID string
+	// Strong tells that no second factor is owed: a passkey, or a provider that vouches for the user.
+	Strong bool
+	// Browser asks for the secret of a cookie that keeps the browser signed in.
+	Browser bool
+	// With is done in the transaction that stores the session, before it.
+	With func(tx *sqldb.Tx) error
+}
 
 // SignedIn is the outcome of a sign-in.
 type SignedIn struct {
@@ -20,124 +34,150 @@ type SignedIn struct {
 	SessionID string
 	Token     string
 	Expires   time.Time
+	// Pending tells that the session still owes its second factor.
+	Pending bool
+	// Browser is the secret for the browser's cookie; empty when none was asked for. It counts until BrowserEnds.
+	Browser     string
+	BrowserEnds time.Time
 }
 
 // SignIn checks an e-mail address and a password. Wrong address and wrong password give the same invalid_credentials
 // after the same time; too many attempts for an account or from an address give rate_limit_exceeded.
 func (i *Identity) SignIn(ctx context.Context, email, password string) (SignedIn, error) {
-	email = strings.ToLower(strings.TrimSpace(email))
-	if err := i.limit(ctx, "login:account:"+email, i.deps.Config.RateLimitLogin); err != nil {
+	email = normalEmail(email)
+	if err := i.deps.Limits.LoginAllowed(ctx, email); err != nil {
 		return SignedIn{}, err
 	}
-	if err := i.limit(ctx, "login:address:"+clientNetwork(ctx), i.deps.Config.RateLimitLoginAddress); err != nil {
-		return SignedIn{}, err
-	}
-	var hash string
-	user, err := scanUser(i.deps.DB.QueryRow(ctx, `SELECT `+userColumns+`, password_hash FROM gw_users WHERE email = $1`, email).Scan, &hash)
-	if err != nil && !sqldb.IsNotFound(err) {
-		return SignedIn{}, err
-	}
-	fits, err := i.checkPassword(ctx, password, hash)
+	user, fits, err := i.checkCredentials(ctx, email, password)
 	if err != nil {
 		return SignedIn{}, err
 	}
-	if !fits || user.Status != statusValidated {
+	if !fits || user.Status == Deactivated || i.deps.Config.DisableSignin && !user.SuperAdmin {
 		return SignedIn{}, i.refuse(ctx, email)
 	}
-	user.SuperAdmin = user.SuperAdmin || i.isSuperAdmin(user.Email)
-	return i.begin(ctx, user, i.deps.Config.AccessTokensMaxAge, nil)
+	if user.Status == Pending {
+		return SignedIn{}, i.notValidated(ctx, email)
+	}
+	i.deps.Limits.LoginSucceeded(ctx, email)
+	return i.Begin(ctx, Start{User: user, Provider: LocalProvider, Browser: true})
+}
+
+// checkCredentials tells whose address it is and whether the password fits. It takes as long for an address nobody has.
+func (i *Identity) checkCredentials(ctx context.Context, email, password string) (User, bool, error) {
+	var hash string
+	user, err := i.scanUser(i.deps.DB.QueryRow(ctx, `SELECT `+userColumns+`, u.password_hash FROM gw_users u WHERE u.email = $1`, email).Scan, &hash)
+	if err != nil && !sqldb.IsNotFound(err) {
+		return User{}, false, err
+	}
+	fits, err := i.checkPassword(ctx, password, hash)
+	return user, fits, err
 }
 
 // refuse records the failed attempt and gives the error to show.
 func (i *Identity) refuse(ctx context.Context, email string) error {
-	record, err := envelope.Native(ctx, "gateway", access.PlatformWorkspace, "gateway.login.failed", map[string]any{"email": email, "provider": "svc", "ip": httpx.InfoFrom(ctx).Client.String()})
-	if err == nil {
-		_, err = i.deps.Log.Append(ctx, record)
-	}
-	if err != nil {
+	i.deps.Limits.LoginFailed(ctx, email)
+	if err := i.recordRefusal(ctx, email); err != nil {
 		return err
 	}
 	return errs.New(errs.InvalidCredentials, "The e-mail address or the password is wrong.")
 }
 
+// notValidated tells someone who knows the password what the account waits for.
+func (i *Identity) notValidated(ctx context.Context, email string) error {
+	if err := i.recordRefusal(ctx, email); err != nil {
+		return err
+	}
+	if i.deps.Config.AccountValidation == "manual" {
+		return errs.New(errs.InvalidCredentials, "The account waits for an administrator to validate it.").With("type", "ManualValidateEmailError")
+	}
+	return errs.New(errs.InvalidCredentials, "The account is not validated yet; follow the link in the mail, or ask for another one.").
+		With("type", "ValidateEmailError")
+}
+
+func (i *Identity) recordRefusal(ctx context.Context, email string) error {
+	return i.auditAlone(ctx, Act{
+		Type: "gateway.login.failed", TargetType: "users", TargetID: email,
+		Payload: map[string]any{"email": email, "provider": LocalProvider, "ip": address(ctx)},
+	})
+}
+
 // SignInAnonymously makes a passing account for a visitor.
 func (i *Identity) SignInAnonymously(ctx context.Context, life time.Duration) (SignedIn, error) {
-	if err := i.limit(ctx, "anonymous:"+clientNetwork(ctx), i.deps.Config.RateLimitAnonymous); err != nil {
-		return SignedIn{}, err
-	}
 	longest := i.deps.Config.AccessTokensMaxAge
 	if life <= 0 || life > longest {
 		life = longest
 	}
 	now := i.now()
 	user := User{
-		ID: i.deps.IDs.User(), FirstName: fmt.Sprintf("anonymous-%d-%s", now.UnixMilli(), i.deps.IDs.Workspace()), Status: statusValidated,
+		ID: i.deps.IDs.User(), FirstName: fmt.Sprintf("anonymous-%d-%s", now.UnixMilli(), i.deps.IDs.Workspace()), Status: Validated,
 		Anonymous: true, CreatedAt: now, UpdatedAt: now, ExpiresAt: now.Add(life),
 	}
-	return i.begin(ctx, user, life, func(tx *sqldb.Tx) error { return i.insertUser(ctx, tx, user, "") })
+	if err := user.gatherAuthData(""); err != nil {
+		return SignedIn{}, err
+	}
+	return i.Begin(ctx, Start{
+		User: user, Provider: AnonymousProvider, Life: life, Scopes: access.VisitorScopes(), Strong: true,
+		With: func(tx *sqldb.Tx) error { return i.insertUser(ctx, tx, user, "") },
+	})
 }
 
-// begin opens a session, with its event, and signs its token.
-func (i *Identity) begin(ctx context.Context, user User, life time.Duration, before func(*sqldb.Tx) error) (SignedIn, error) {
-	var s session
+// Begin opens a session, with its event, and signs its token.
+func (i *Identity) Begin(ctx context.Context, start Start) (SignedIn, error) {
+	s := i.newSession(start)
+	browser := ""
+	if start.Browser {
+		browser = i.deps.IDs.Secret()
+	}
 	err := i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		if before != nil {
-			if err := before(tx); err != nil {
+		if start.With != nil {
+			if err := start.With(tx); err != nil {
 				return err
 			}
 		}
-		var err error
-		if s, err = i.newSession(ctx, tx, user.ID, life); err != nil {
+		if err := i.insertSession(ctx, tx, s, browser); err != nil {
 			return err
 		}
-		payload := map[string]any{
-			"id": user.ID, "email": user.Email, "ip": httpx.InfoFrom(ctx).Client.String(), "provider": provider(user),
-			"session": map[string]any{"id": s.id, "expires": s.expires.UTC().Format(time.RFC3339), "expiresIn": int(life.Seconds())},
-		}
-		record, err := envelope.Native(ctx, "gateway", access.PlatformWorkspace, "gateway.login.succeeded", payload)
-		if err != nil {
-			return err
-		}
-		_, err = i.deps.Log.AppendTx(ctx, tx, record)
-		return err
+		return i.audit(ctx, tx, signInAct(ctx, start, s))
 	})
 	if err != nil {
 		return SignedIn{}, errs.Wrap(err, "open a session")
 	}
-	token, err := i.issue(s)
-	return SignedIn{User: user, SessionID: s.id, Token: token, Expires: s.expires}, err
+	scopes := start.Scopes
+	if scopes == nil {
+		scopes = access.Scopes()
+	}
+	token, err := i.issue(grant{id: i.deps.IDs.UUID(), session: s, clientID: s.ClientID, scopes: scopes, issued: s.Created, expires: s.Expires})
+	return SignedIn{
+		User: start.User, SessionID: s.ID, Token: token, Expires: s.Expires, Browser: browser, BrowserEnds: s.Created.Add(i.deps.Config.SessionMaxAge),
+		Pending: sessionState{user: start.User, session: s, forced: i.deps.Config.ForceMFA}.pending(),
+	}, err
 }
 
-func provider(user User) string {
-	if user.Anonymous {
-		return "anonymous"
+func (i *Identity) newSession(start Start) Session {
+	now, life := i.now(), start.Life
+	if life <= 0 {
+		life = i.deps.Config.AccessTokensMaxAge
 	}
-	return "svc"
+	s := Session{
+		ID: i.deps.IDs.UUID(), UserID: start.User.ID, ClientID: start.ClientID, Provider: start.Provider, Created: now, Expires: now.Add(life),
+	}
+	if s.ClientID == "" {
+		s.ClientID = signInClient
+	}
+	if start.Strong {
+		s.FactorAt = now
+	}
+	return s
 }
 
-// limit takes one unit of a per-minute limit.
-func (i *Identity) limit(ctx context.Context, key string, perMinute int) error {
-	if i.deps.Config.DisableRateLimit {
-		return nil
+func signInAct(ctx context.Context, start Start, s Session) Act {
+	return Act{
+		Type: "gateway.login.succeeded", TargetType: "users", TargetID: start.User.ID,
+		Payload: map[string]any{
+			"id": start.User.ID, "email": start.User.Email, "ip": address(ctx), "provider": start.Provider, "authData": start.User.AuthData,
+			"session": map[string]any{
+				"id": s.ID, "expires": s.Expires.UTC().Format(time.RFC3339), "expiresIn": int(s.Expires.Sub(s.Created).Seconds()),
+			},
+		},
 	}
-	decision, err := i.deps.Limits.Take(ctx, "limit:"+key, kv.Limit{Count: perMinute, Period: time.Minute})
-	if err != nil {
-		return err
-	}
-	if !decision.Allowed {
-		return errs.New(errs.RateLimitExceeded, "Too many attempts; wait and try again.").WithRetryAfter(decision.RetryAfter)
-	}
-	return nil
-}
-
-// clientNetwork is what a limit by address counts: one IPv4 address, or the /64 that an IPv6 caller can choose from freely.
-func clientNetwork(ctx context.Context) string {
-	addr := httpx.InfoFrom(ctx).Client
-	if addr.Is6() {
-		const subnet = 64
-		if prefix, err := addr.WithZone("").Prefix(subnet); err == nil {
-			return prefix.String()
-		}
-	}
-	return addr.String()
 }

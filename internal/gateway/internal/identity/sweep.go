@@ -9,22 +9,29 @@ import (
 )
 
 const (
-	sweepEvery = 10 * time.Minute
+	// flushEvery is how old a noted last use may be.
+	flushEvery = 30 * time.Second
+	// sweepEvery is after how many of these what has expired is removed.
+	sweepEvery = 20
 	sweepBatch = 500
 )
 
-// Sweep removes sessions and passing accounts that have expired, in small steps, until ctx ends.
+// Sweep notes last uses, and removes sessions, tokens and passing accounts that have expired, in small steps, until ctx ends.
 func (i *Identity) Sweep(ctx context.Context, log *slog.Logger) error {
-	for {
-		timer := i.deps.Clock.NewTimer(sweepEvery)
+	for round := 1; ; round++ {
+		timer := i.deps.Clock.NewTimer(flushEvery)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return nil
+			return i.flushSeen(context.WithoutCancel(ctx))
 		case <-timer.C():
 		}
-		if err := i.sweepOnce(ctx); err != nil && ctx.Err() == nil {
-			log.WarnContext(ctx, "expired sessions could not be removed; the next sweep tries again", "error", err.Error())
+		err := i.flushSeen(ctx)
+		if err == nil && round%sweepEvery == 0 {
+			err = i.sweepOnce(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			log.WarnContext(ctx, "last uses could not be noted, or expired sessions not removed; the next round tries again", "error", err.Error())
 		}
 	}
 }
@@ -36,6 +43,8 @@ func (i *Identity) sweepOnce(ctx context.Context) error {
 	for _, statement := range []string{
 		`DELETE FROM gw_sessions WHERE id IN (SELECT id FROM gw_sessions WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`,
 		`DELETE FROM gw_users WHERE id IN (SELECT id FROM gw_users WHERE anonymous = 1 AND expires_at < $1 ORDER BY expires_at LIMIT $2)`,
+		`DELETE FROM gw_access_tokens WHERE id IN (SELECT id FROM gw_access_tokens WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`,
+		`DELETE FROM gw_one_time WHERE hash IN (SELECT hash FROM gw_one_time WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`,
 	} {
 		for removed := int64(sweepBatch); removed == sweepBatch; {
 			err := i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) (err error) {

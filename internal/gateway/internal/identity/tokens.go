@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"math"
 	"strings"
 	"time"
@@ -12,7 +12,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"atelier/internal/errs"
-	"atelier/internal/strictjson"
+	"atelier/internal/gateway/internal/limits"
 )
 
 // claims are exactly those of specification 2.5.
@@ -26,11 +26,13 @@ type claims struct {
 	ClientID  string  `json:"client_id"`
 	Issuer    string  `json:"iss"`
 	Audience  string  `json:"aud"`
+	NotBefore float64 `json:"nbf,omitempty"` // never written, and honoured when somebody else with a key writes it
 }
 
 type tokenHash [sha256.Size]byte
 
 type verifiedToken struct {
+	id        string
 	kid       string
 	sessionID string
 	subject   string
@@ -42,36 +44,33 @@ const (
 	maxToken = 8 << 10
 	// leeway forgives clocks that are a little apart.
 	leeway = 60 * time.Second
-	// defaultScope is what a signed-in user's token may do.
-	defaultScope = "events:write events:read webhooks pages:read files:write files:read"
 	// signInClient marks tokens that were made by signing in here, not by an OIDC client.
 	signInClient = "atelier"
 )
 
-func newSigner(key *jose.JSONWebKey) (jose.Signer, error) {
-	return jose.NewSigner(jose.SigningKey{Algorithm: jose.SignatureAlgorithm(key.Algorithm), Key: key},
-		(&jose.SignerOptions{}).WithType("jwt"))
+// errUnknownKey marks a token whose key is not, or no longer, one of ours.
+var errUnknownKey = errors.New("unknown key")
+
+// grant is what a token is made for.
+type grant struct {
+	id              string
+	session         Session
+	clientID        string
+	scopes          []string
+	issued, expires time.Time
 }
 
 // issue signs a token for a session.
-func (i *Identity) issue(session session) (string, error) {
-	signer, err := newSigner(i.keys.signing())
-	if err != nil {
-		return "", fmt.Errorf("sign a token: %w", err)
-	}
+func (i *Identity) issue(g grant) (string, error) {
 	payload, err := json.Marshal(claims{
-		SessionID: session.id, ID: i.deps.IDs.UUID(), Subject: session.userID,
-		IssuedAt: float64(session.created.Unix()), Expires: float64(session.expires.Unix()),
-		Scope: defaultScope, ClientID: signInClient, Issuer: i.deps.Config.Issuer(), Audience: i.deps.Config.PublicURL(),
+		SessionID: g.session.ID, ID: g.id, Subject: g.session.UserID,
+		IssuedAt: float64(g.issued.Unix()), Expires: float64(g.expires.Unix()),
+		Scope: strings.Join(g.scopes, " "), ClientID: g.clientID, Issuer: i.deps.Config.Issuer(), Audience: i.deps.Config.PublicURL(),
 	})
 	if err != nil {
 		return "", err
 	}
-	signed, err := signer.Sign(payload)
-	if err != nil {
-		return "", fmt.Errorf("sign a token: %w", err)
-	}
-	return signed.CompactSerialize()
+	return i.keys.Sign(payload)
 }
 
 // verify checks a token's signature and claims. What was verified once is remembered by the token's hash until it expires.
@@ -82,15 +81,24 @@ func (i *Identity) verify(ctx context.Context, token string) (verifiedToken, err
 	hash := tokenHash(sha256.Sum256([]byte(token)))
 	known, ok := i.verified.GetIfPresent(hash)
 	if !ok {
+		if err := i.deps.Limits.Blocked(ctx, limits.Token, ""); err != nil {
+			return verifiedToken{}, err
+		}
 		var err error
 		if known, err = i.verifyNew(ctx, token); err != nil {
+			if !errors.Is(err, errUnknownKey) { // old tokens of a revoked key are nobody's guesses
+				i.deps.Limits.Failed(ctx, limits.Token, "")
+			}
 			return verifiedToken{}, err
 		}
 		i.verified.Set(hash, known)
 	}
-	if _, current := i.keys.find(ctx, known.kid); !current {
+	if _, current := i.keys.Find(ctx, known.kid); !current {
 		i.verified.Invalidate(hash)
 		return verifiedToken{}, badToken("its key is no longer valid")
+	}
+	if i.deps.Revoked != nil && i.deps.Revoked(known.id) {
+		return verifiedToken{}, badToken("it was revoked")
 	}
 	if i.deps.Clock.Now().After(known.expires.Add(leeway)) {
 		return verifiedToken{}, errs.New(errs.TokenExpired, "The token has expired; sign in again.")
@@ -102,37 +110,31 @@ func badToken(why string) *errs.Error {
 	return errs.New(errs.InvalidToken, "The token is not valid: "+why+". Sign in again.")
 }
 
+// verifyNew reads a token that was not seen before. Who signed it, and how, is decided by the key with the id it names:
+// nothing else of what it says about itself is believed.
 func (i *Identity) verifyNew(ctx context.Context, token string) (verifiedToken, error) {
-	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{
-		jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
-	})
-	if err != nil || len(signed.Signatures) != 1 {
+	header, ok := readHeader(token)
+	if !ok {
 		return verifiedToken{}, badToken("it cannot be read")
 	}
-	header := signed.Signatures[0].Protected
-	key, ok := i.keys.find(ctx, header.KeyID)
+	key, ok := i.keys.Find(ctx, header.KeyID)
 	if !ok {
-		return verifiedToken{}, badToken("it is signed with an unknown key")
+		return verifiedToken{}, badToken("it is signed with an unknown key").Because(errUnknownKey)
 	}
-	if header.Algorithm != key.Algorithm || header.JSONWebKey != nil || len(header.ExtraHeaders) > 1 || !isJWT(header.ExtraHeaders) {
+	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.SignatureAlgorithm(key.Algorithm)})
+	if err != nil {
 		return verifiedToken{}, badToken("its header is not acceptable")
 	}
-	payload, err := signed.Verify(key.Public())
+	payload, err := signed.Verify(key)
 	if err != nil {
 		return verifiedToken{}, badToken("its signature does not fit")
 	}
 	return i.readClaims(key.KeyID, payload)
 }
 
-// isJWT accepts the one header parameter we write ourselves besides alg and kid.
-func isJWT(extra map[jose.HeaderKey]any) bool {
-	typ, _ := extra[jose.HeaderType].(string)
-	return strings.EqualFold(typ, "jwt")
-}
-
 func (i *Identity) readClaims(kid string, payload []byte) (verifiedToken, error) {
 	var c claims
-	if err := strictjson.Unmarshal(payload, &c); err != nil {
+	if !readExactly(payload, &c, claimNames()) {
 		return verifiedToken{}, badToken("its claims cannot be read")
 	}
 	now := float64(i.deps.Clock.Now().Unix())
@@ -141,10 +143,11 @@ func (i *Identity) readClaims(kid string, payload []byte) (verifiedToken, error)
 		return verifiedToken{}, badToken("it is meant for another installation")
 	case c.Subject == "" || c.SessionID == "" || c.ID == "":
 		return verifiedToken{}, badToken("a claim is missing")
-	case c.Expires <= 0 || c.Expires > math.MaxInt32*2 || c.IssuedAt <= 0 || c.IssuedAt > now+leeway.Seconds():
+	case c.Expires <= 0 || c.Expires > math.MaxInt32*2 || c.IssuedAt <= 0 || c.IssuedAt > now+leeway.Seconds() ||
+		c.NotBefore < 0 || c.NotBefore > now+leeway.Seconds():
 		return verifiedToken{}, badToken("its times are not acceptable")
 	}
 	return verifiedToken{
-		kid: kid, sessionID: c.SessionID, subject: c.Subject, scopes: strings.Fields(c.Scope), expires: time.Unix(int64(c.Expires), 0),
+		kid: kid, id: c.ID, sessionID: c.SessionID, subject: c.Subject, scopes: strings.Fields(c.Scope), expires: time.Unix(int64(c.Expires), 0),
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net/http"
 
+	"atelier/internal/access"
 	"atelier/internal/restapi"
 )
 
@@ -18,18 +19,18 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 
 // registerDocs serves the OpenAPI document and a page to read it with, which needs nothing from the internet.
 func registerDocs(api *restapi.API, deps Deps) {
-	api.Handle("GET /openapi.json", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	api.Handle(restapi.Operation{ID: "getOpenAPI", Method: http.MethodGet, Path: "/openapi.json", Tag: "Documentation", Policy: access.Public}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-cache")
 		_, _ = w.Write(deps.Document)
 	}))
 	files, _ := fs.Sub(docsPage, "docspage")
 	page := http.FileServerFS(files)
-	api.Handle("GET /docs", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	api.Handle(restapi.Operation{ID: "getDocs", Method: http.MethodGet, Path: "/docs", Tag: "Documentation", Policy: access.Public}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		docsHeaders(w, r)
 		http.ServeFileFS(w, r, files, "index.html")
 	}))
-	api.Handle("GET /docs/{file}", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	api.Handle(restapi.Operation{ID: "getDocsFile", Method: http.MethodGet, Path: "/docs/{file}", Tag: "Documentation", Policy: access.Public}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := fs.Stat(files, r.PathValue("file")); err != nil || r.PathValue("file") == "index.html" {
 			api.NotFound(w, r)
 			return

@@ -26,33 +26,31 @@ type anonymousInput struct {
 
 // SignedInBody is the result of a sign-in.
 type SignedInBody struct {
-	ID        string     `json:"id" doc:"The user's id."`
-	UserID    string     `json:"userId" doc:"The user's id."`
-	Email     string     `json:"email,omitempty" doc:"The account's e-mail address."`
-	FirstName string     `json:"firstName" doc:"The first name; made up for anonymous visitors."`
-	SessionID string     `json:"sessionId" doc:"The session."`
-	Token     string     `json:"token" doc:"The JWT to send as a bearer token."`
-	Expires   time.Time  `json:"expires" doc:"When the token ends."`
-	AuthData  *Anonymous `json:"authData,omitempty" doc:"Set for anonymous visitors."`
+	User
+	UserID      string    `json:"userId" doc:"The user's id."`
+	SessionID   string    `json:"sessionId" doc:"The session."`
+	Token       string    `json:"token" doc:"The JWT to send as a bearer token."`
+	Expires     time.Time `json:"expires" doc:"When the token ends."`
+	MFARequired bool      `json:"mfaRequired,omitempty" doc:"The session still owes its second factor: send it to POST /v2/login/mfa."`
 }
 
-// Anonymous marks a passing account.
-type Anonymous struct {
-	Anonymous struct {
-		ExpiresAt time.Time `json:"expiresAt" doc:"When the account disappears."`
-	} `json:"anonymous"`
+type signedInOutput struct {
+	SetCookie []http.Cookie `header:"Set-Cookie" doc:"The token, for browsers."`
+	Body      SignedInBody
 }
 
-type signedInOutput struct{ Body SignedInBody }
+type signedOutOutput struct {
+	SetCookie []http.Cookie `header:"Set-Cookie" doc:"Takes the token away from the browser."`
+}
 
 func registerLogin(api *restapi.API, deps Deps) {
 	restapi.Register(api, restapi.Operation{
 		ID: "signIn", Method: http.MethodPost, Path: "/v2/login", Tag: "Identity", Policy: access.Public, Once: true,
-		Summary: "Sign in", Description: "Signs in with an e-mail address and a password.",
+		Summary: "Sign in", Description: "Signs in with an e-mail address and a password. Browsers also get the token as a cookie.",
 		Errors: []errs.Code{errs.InvalidCredentials},
 	}, func(ctx context.Context, in *loginInput) (*signedInOutput, error) {
 		result, err := deps.Identity.SignIn(ctx, in.Body.Email, in.Body.Password)
-		return signedIn(result, err)
+		return deps.signedIn(result, err)
 	})
 	restapi.Register(api, restapi.Operation{
 		ID: "signInAnonymously", Method: http.MethodPost, Path: "/v2/login/anonymous", Tag: "Identity", Policy: access.Public, Once: true,
@@ -63,27 +61,35 @@ func registerLogin(api *restapi.API, deps Deps) {
 			life = time.Duration(in.Body.ExpiresAfter) * time.Second
 		}
 		result, err := deps.Identity.SignInAnonymously(ctx, life)
-		return signedIn(result, err)
+		return deps.signedIn(result, err)
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "signOut", Method: http.MethodPost, Path: "/v2/logout", Tag: "Identity", Policy: access.SignedIn,
+		ID: "signOut", Method: http.MethodPost, Path: "/v2/logout", Tag: "Identity", Policy: access.SigningIn,
 		Summary: "Sign out", Description: "Ends the session of the token.", Status: http.StatusNoContent,
-	}, func(ctx context.Context, _ *struct{}) (*struct{}, error) {
-		return nil, deps.Identity.SignOut(ctx, access.From(ctx).SessionID)
+	}, func(ctx context.Context, _ *struct{}) (*signedOutOutput, error) {
+		if err := deps.Identity.SignOut(ctx, access.From(ctx).SessionID); err != nil {
+			return nil, err
+		}
+		out := &signedOutOutput{}
+		for _, cookie := range deps.Cookies.Clear() {
+			out.SetCookie = append(out.SetCookie, *cookie)
+		}
+		return out, nil
 	})
 }
 
-func signedIn(result identity.SignedIn, err error) (*signedInOutput, error) {
+// signedIn is the answer to every way of signing in.
+func (deps Deps) signedIn(result identity.SignedIn, err error) (*signedInOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := SignedInBody{
-		ID: result.User.ID, UserID: result.User.ID, Email: result.User.Email, FirstName: result.User.FirstName,
-		SessionID: result.SessionID, Token: result.Token, Expires: result.Expires.UTC(),
+	out := &signedInOutput{Body: SignedInBody{
+		User: viewUser(result.User), UserID: result.User.ID, SessionID: result.SessionID, Token: result.Token, Expires: result.Expires.UTC(),
+		MFARequired: result.Pending,
+	}}
+	out.SetCookie = append(out.SetCookie, *deps.Cookies.SetToken(result.Token, result.Expires))
+	if result.Browser != "" {
+		out.SetCookie = append(out.SetCookie, *deps.Cookies.SetBrowser(result.Browser, result.BrowserEnds))
 	}
-	if result.User.Anonymous {
-		body.AuthData = &Anonymous{}
-		body.AuthData.Anonymous.ExpiresAt = result.User.ExpiresAt.UTC()
-	}
-	return &signedInOutput{Body: body}, nil
+	return out, nil
 }

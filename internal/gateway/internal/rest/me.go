@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"atelier/internal/access"
 	"atelier/internal/restapi"
@@ -11,29 +10,25 @@ import (
 
 // MeBody is the current user.
 type MeBody struct {
-	ID           string   `json:"id" doc:"The user's id."`
-	Email        string   `json:"email,omitempty" doc:"The account's e-mail address."`
-	FirstName    string   `json:"firstName" doc:"The first name."`
-	LastName     string   `json:"lastName,omitempty" doc:"The last name."`
-	Language     string   `json:"language,omitempty" doc:"The preferred language."`
-	Status       string   `json:"status" enum:"pending,validated,deactivated" doc:"The state of the account."`
-	PlatformRole string   `json:"platformRole,omitempty" enum:"superadmin" doc:"Set for super admins."`
-	Anonymous    bool     `json:"anonymous" doc:"Whether this is a visitor without an account."`
-	SessionID    string   `json:"sessionId" doc:"The session of the token."`
-	Expires      string   `json:"expires" format:"date-time" doc:"When the session ends."`
-	Scopes       []string `json:"scopes" nullable:"false" doc:"What the token may be used for."`
-	CreatedAt    string   `json:"createdAt" format:"date-time" doc:"When the account was made."`
-	UpdatedAt    string   `json:"updatedAt" format:"date-time" doc:"When the account was last changed."`
+	User
+	Anonymous     bool     `json:"anonymous" doc:"Whether this is a visitor without an account."`
+	SessionID     string   `json:"sessionId" doc:"The session of the token."`
+	Expires       string   `json:"expires" format:"date-time" doc:"When the session ends."`
+	Scopes        []string `json:"scopes" nullable:"false" doc:"What the token may be used for."`
+	Permissions   []string `json:"permissions" nullable:"false" doc:"Permissions in an organization; there are none here."`
+	Organizations []string `json:"organizations" nullable:"false" doc:"The user's organizations; there are none here."`
+	MFARequired   bool     `json:"mfaRequired,omitempty" doc:"The session still owes its second factor."`
 }
 
 type meOutput struct {
 	SessionID string `header:"X-Svc-Session-Id" doc:"The session of the token."`
+	CSRF      string `header:"X-Svc-Csrf-Token" doc:"What writes must carry in the same header when the token is sent as a cookie."`
 	Body      MeBody
 }
 
 func registerMe(api *restapi.API, deps Deps) {
 	restapi.Register(api, restapi.Operation{
-		ID: "getMe", Method: http.MethodGet, Path: "/v2/me", Tag: "Identity", Policy: access.SignedIn,
+		ID: "getMe", Method: http.MethodGet, Path: "/v2/me", Tag: "Identity", Policy: access.Myself,
 		Summary: "Current user", Description: "The account and session behind the token.",
 	}, func(ctx context.Context, _ *struct{}) (*meOutput, error) {
 		user, ends, err := deps.Identity.Me(ctx)
@@ -41,17 +36,13 @@ func registerMe(api *restapi.API, deps Deps) {
 			return nil, err
 		}
 		p := access.From(ctx)
-		body := MeBody{
-			ID: user.ID, Email: user.Email, FirstName: user.FirstName, LastName: user.LastName, Language: user.Language, Status: user.Status,
-			Anonymous: user.Anonymous, SessionID: p.SessionID, Expires: moment(ends), Scopes: append([]string{}, p.Scopes...),
-			CreatedAt: moment(user.CreatedAt), UpdatedAt: moment(user.UpdatedAt),
+		out := &meOutput{SessionID: p.SessionID, Body: MeBody{
+			User: viewUser(user), Anonymous: user.Anonymous, SessionID: p.SessionID, Expires: moment(ends), Scopes: append([]string{}, p.Scopes...),
+			Permissions: []string{}, Organizations: []string{}, MFARequired: p.Pending,
+		}}
+		if p.Credential == access.BySession {
+			out.CSRF = deps.CSRF(p.SessionID)
 		}
-		if user.SuperAdmin {
-			body.PlatformRole = "superadmin"
-		}
-		return &meOutput{SessionID: p.SessionID, Body: body}, nil
+		return out, nil
 	})
 }
-
-// moment writes a time the way encoding/json does, without its checks: this operation is the busiest of all.
-func moment(t time.Time) string { return t.Format(time.RFC3339Nano) }

@@ -66,8 +66,9 @@ func answer(w workspaces.Workspace, err error) (*one, error) {
 	return &one{ETag: restapi.ETag(w.Revision), Body: view(w)}, nil
 }
 
-type byID struct {
-	WorkspaceID string `path:"workspaceId" maxLength:"64" doc:"The workspace's id."`
+// InWorkspace names the workspace of an operation; inputs embed it.
+type InWorkspace struct {
+	WorkspaceID string `path:"workspaceId" maxLength:"80" doc:"The workspace's id, or slug: and its slug."`
 }
 
 type listInput struct {
@@ -86,9 +87,10 @@ type listOutput struct {
 type createInput struct{ Body CreateWorkspace }
 
 type updateInput struct {
-	WorkspaceID string `path:"workspaceId" maxLength:"64" doc:"The workspace's id."`
-	IfMatch     string `header:"If-Match" maxLength:"200" doc:"The ETag you have seen; another revision is refused with 412."`
-	Body        UpdateWorkspace
+	InWorkspace
+
+	IfMatch string `header:"If-Match" maxLength:"200" doc:"The ETag you have seen; another revision is refused with 412."`
+	Body    UpdateWorkspace
 }
 
 type deletedOutput struct {
@@ -101,11 +103,11 @@ type deletedOutput struct {
 func RegisterWorkspaces(api *restapi.API, e *engine.Engine, cursors *restapi.Cursors) {
 	denied := []errs.Code{errs.WorkspaceAccessDenied, errs.NotFound}
 	restapi.Register(api, restapi.Operation{
-		ID: "listWorkspaces", Method: http.MethodGet, Path: "/v2/workspaces", Tag: "Workspaces", Policy: access.SignedIn,
-		Summary: "List workspaces", Description: "The workspaces in which the caller has a role; every workspace for super admins.",
+		ID: "listWorkspaces", Method: http.MethodGet, Path: "/v2/workspaces", Tag: "Workspaces", Policy: access.Callers, Scope: access.WorkspacesRead,
+		Summary: "List workspaces", Description: "The workspaces that the caller may read.",
 	}, func(ctx context.Context, in *listInput) (*listOutput, error) { return list(ctx, e, cursors, in) })
 	restapi.Register(api, restapi.Operation{
-		ID: "createWorkspace", Method: http.MethodPost, Path: "/v2/workspaces", Tag: "Workspaces", Policy: access.SignedIn,
+		ID: "createWorkspace", Method: http.MethodPost, Path: "/v2/workspaces", Tag: "Workspaces", Policy: access.Callers, Scope: access.WorkspacesWrite,
 		Summary: "Create a workspace", Status: http.StatusCreated, Errors: []errs.Code{errs.AlreadyExists},
 	}, func(ctx context.Context, in *createInput) (*one, error) {
 		w, err := e.Create(ctx, workspaces.Draft{
@@ -118,11 +120,11 @@ func RegisterWorkspaces(api *restapi.API, e *engine.Engine, cursors *restapi.Cur
 		return out, err
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "getWorkspace", Method: http.MethodGet, Path: "/v2/workspaces/{workspaceId}", Tag: "Workspaces", Policy: access.SignedIn,
+		ID: "getWorkspace", Method: http.MethodGet, Path: "/v2/workspaces/{workspaceId}", Tag: "Workspaces", Policy: access.Callers, Scope: access.WorkspacesRead,
 		Summary: "Read a workspace", Errors: denied,
-	}, func(ctx context.Context, in *byID) (*one, error) { return answer(e.Get(ctx, in.WorkspaceID)) })
+	}, func(ctx context.Context, in *InWorkspace) (*one, error) { return answer(e.Get(ctx, in.WorkspaceID)) })
 	restapi.Register(api, restapi.Operation{
-		ID: "updateWorkspace", Method: http.MethodPatch, Path: "/v2/workspaces/{workspaceId}", Tag: "Workspaces", Policy: access.SignedIn,
+		ID: "updateWorkspace", Method: http.MethodPatch, Path: "/v2/workspaces/{workspaceId}", Tag: "Workspaces", Policy: access.Callers, Scope: access.WorkspacesWrite,
 		Summary: "Change a workspace", Errors: append(denied, errs.AlreadyExists),
 	}, func(ctx context.Context, in *updateInput) (*one, error) {
 		return answer(e.Update(ctx, in.WorkspaceID, in.IfMatch, workspaces.Draft{
@@ -130,12 +132,13 @@ func RegisterWorkspaces(api *restapi.API, e *engine.Engine, cursors *restapi.Cur
 		}))
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "deleteWorkspace", Method: http.MethodDelete, Path: "/v2/workspaces/{workspaceId}", Tag: "Workspaces", Policy: access.SignedIn,
+		ID: "deleteWorkspace", Method: http.MethodDelete, Path: "/v2/workspaces/{workspaceId}", Tag: "Workspaces", Policy: access.Callers, Scope: access.WorkspacesWrite,
 		Summary: "Delete a workspace", Errors: denied,
-	}, func(ctx context.Context, in *byID) (*deletedOutput, error) {
+	}, func(ctx context.Context, in *InWorkspace) (*deletedOutput, error) {
 		out := &deletedOutput{}
-		out.Body.ID = in.WorkspaceID
-		return out, e.Delete(ctx, in.WorkspaceID)
+		var err error
+		out.Body.ID, err = e.Delete(ctx, in.WorkspaceID)
+		return out, err
 	})
 }
 

@@ -1,0 +1,65 @@
+package gateway
+
+import (
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+
+	"atelier/internal/config"
+	"atelier/internal/errs"
+)
+
+// csrf proves that a write with a cookie was sent by a page that may read our answers: the token of the session, which
+// only GET /v2/me tells, and the browser's own word on where the request comes from.
+type csrf struct {
+	key     []byte
+	origins *http.CrossOriginProtection
+}
+
+const headerCSRF = "X-Svc-Csrf-Token"
+
+// newCSRF derives the key from the internal key, so that every instance makes the same tokens.
+func newCSRF(internalKey string, cfg config.Config) (*csrf, error) {
+	key, err := hkdf.Key(sha256.New, []byte(internalKey), nil, "csrf token", sha256.Size)
+	if err != nil {
+		return nil, err
+	}
+	origins := http.NewCrossOriginProtection()
+	for _, origin := range append([]string{originOf(cfg.Issuer()), originOf(cfg.Console())}, cfg.CORSOrigins...) {
+		if origin == "" || origin[0] == '.' {
+			continue // a whole domain cannot be named to the browser's check; its pages use bearer tokens
+		}
+		if err := origins.AddTrustedOrigin(origin); err != nil {
+			return nil, err
+		}
+	}
+	return &csrf{key: key, origins: origins}, nil
+}
+
+// token is what the writes of a session must carry.
+func (c *csrf) token(sessionID string) string {
+	mac := hmac.New(sha256.New, c.key)
+	mac.Write([]byte(sessionID))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// check refuses a write that another site could have made the browser send.
+func (c *csrf) check(r *http.Request, sessionID string) error {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return nil
+	}
+	if err := c.origins.Check(r); err != nil || r.Header.Get("Origin") == "null" {
+		return errs.New(errs.PermissionDenied, "The browser says that another site sent this request.")
+	}
+	sent := r.Header.Get(headerCSRF)
+	if sent == "" {
+		return errs.New(errs.InvalidToken, "Missing CSRF token: send the header x-svc-csrf-token that GET /v2/me answers with.")
+	}
+	if !hmac.Equal([]byte(sent), []byte(c.token(sessionID))) {
+		return errs.New(errs.InvalidToken, "Invalid CSRF token found: read it again with GET /v2/me.")
+	}
+	return nil
+}

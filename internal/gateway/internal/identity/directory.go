@@ -1,0 +1,57 @@
+package identity
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+
+	"atelier/internal/access"
+	"atelier/internal/config"
+	"atelier/internal/sqldb"
+)
+
+// Directory reads accounts for services that know only their ids. It needs nothing but the database they share.
+type Directory struct{ identity *Identity }
+
+// NewDirectory returns the directory of an installation with these settings.
+func NewDirectory(cfg config.Config) *Directory {
+	return &Directory{identity: &Identity{deps: Deps{Config: cfg}}}
+}
+
+// namesAtOnce is how many accounts one query asks for.
+const namesAtOnce = 500
+
+// Names gives the names of accounts by their ids. Ids that no account has are left out, and so are those of visitors, who
+// are gone before long. An account that nobody has given a name is called by its id.
+func (d *Directory) Names(ctx context.Context, r sqldb.Reader, ids []string) (map[string]string, error) {
+	names := make(map[string]string, len(ids))
+	for some := range slices.Chunk(ids, namesAtOnce) {
+		args := make([]any, 0, len(some))
+		for _, id := range some {
+			args = append(args, id)
+		}
+		_, err := sqldb.All(ctx, r, func(rows *sql.Rows) (struct{}, error) {
+			var id, first, last string
+			err := rows.Scan(&id, &first, &last)
+			if names[id] = strings.TrimSpace(first + " " + last); names[id] == "" {
+				names[id] = id
+			}
+			return struct{}{}, err
+		}, `SELECT id, first_name, last_name FROM gw_users WHERE anonymous = 0 AND id IN (`+sqldb.In(1, len(args))+`)`, args...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// Principal gives the caller that an account is when it has signed in, without a session; resource_not_found when there is
+// none.
+func (d *Directory) Principal(ctx context.Context, r sqldb.Reader, userID string) (access.Principal, error) {
+	u, err := d.identity.userBy(ctx, r, "u.id", userID)
+	if err != nil {
+		return access.Principal{}, err
+	}
+	return principalOf(u), nil
+}

@@ -1,0 +1,161 @@
+package identity
+
+import (
+	"context"
+
+	"atelier/internal/errs"
+	"atelier/internal/mail"
+	"atelier/internal/sqldb"
+)
+
+// SignUp is what somebody says who wants an account.
+type SignUp struct {
+	Email, Password, FirstName, LastName, Language string //nolint:gosec // what is sent, not kept
+}
+
+// The ways in which a new account becomes usable.
+const (
+	validateAuto   = "auto"
+	validateManual = "manual"
+)
+
+// SignUp makes an account that still has to be validated, unless validation is automatic, and tells which validation it
+// waits for. With validation by mail nobody learns whether an address has an account already: its owner gets a mail instead.
+func (i *Identity) SignUp(ctx context.Context, wanted SignUp) (made User, validation string, err error) {
+	validation = i.deps.Config.AccountValidation
+	if i.deps.Config.DisableSignup {
+		return made, validation, errs.New(errs.PermissionDenied, "Sign-up is turned off here; ask an administrator for an account.")
+	}
+	if err := checkAddress(wanted.Email); err != nil {
+		return made, validation, err
+	}
+	if err := i.checkNewPassword("password", wanted.Password); err != nil {
+		return made, validation, err
+	}
+	hash, err := i.hashPassword(ctx, wanted.Password)
+	if err != nil {
+		return made, validation, err
+	}
+	now := i.now()
+	made = User{
+		ID: i.deps.IDs.User(), Email: normalEmail(wanted.Email), FirstName: wanted.FirstName, LastName: wanted.LastName, Language: wanted.Language,
+		Status: Pending, HasPassword: true, CreatedAt: now, UpdatedAt: now,
+	}
+	if validation == validateAuto {
+		made.Status = Validated
+	}
+	if err := made.gatherAuthData(""); err != nil {
+		return made, validation, err
+	}
+	err = i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error { return i.register(ctx, tx, made, hash) })
+	if !sqldb.IsUnique(err) {
+		return made, validation, errs.Wrap(err, "sign up")
+	}
+	if validation == validateAuto || validation == validateManual {
+		return made, validation, errs.New(errs.AlreadyExists, "There is an account with this e-mail address; sign in, or reset its password.")
+	}
+	return made, validation, i.tellOwner(ctx, made)
+}
+
+// checkAddress refuses an address that no mail can be sent to.
+func checkAddress(email string) error {
+	if mail.CheckAddress(normalEmail(email)) != nil {
+		return errs.Invalid(errs.Field{Field: "email", Message: "use an address that mail can be sent to, such as name@example.com"})
+	}
+	return nil
+}
+
+func (i *Identity) register(ctx context.Context, tx *sqldb.Tx, u User, hash string) error {
+	if err := i.insertUser(ctx, tx, u, hash); err != nil {
+		return err
+	}
+	if err := i.audit(ctx, tx, Act{
+		Type: "gateway.signup.succeeded", TargetType: "users", TargetID: u.ID, After: u.facts(),
+		Payload: map[string]any{"ip": address(ctx), "user": u.facts()},
+	}); err != nil {
+		return err
+	}
+	if u.Status == Pending && i.deps.Config.AccountValidation != validateManual {
+		return i.mailToken(ctx, tx, u, ForValidation, i.deps.Config.Console()+"/validate")
+	}
+	return nil
+}
+
+// facts is what the audit trail says of an account.
+func (u *User) facts() map[string]any {
+	facts := map[string]any{
+		"id": u.ID, "email": u.Email, "firstName": u.FirstName, "lastName": u.LastName, "status": string(u.Status), "mfa": u.MFA, "groups": u.Groups,
+	}
+	if u.SuperAdmin {
+		facts["platformRole"] = "superadmin"
+	}
+	return facts
+}
+
+// tellOwner mails the owner of an account that its address was used to sign up again.
+func (i *Identity) tellOwner(ctx context.Context, made User) error {
+	return i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		return i.deps.Post(ctx, tx, Letter{
+			Purpose: ForValidation, To: made.Email, Language: made.Language, Link: i.deps.Config.SigninPage(), Known: true,
+		})
+	})
+}
+
+// AskValidation mails a new link to an account that waits for its validation. The answer is the same for every address.
+func (i *Identity) AskValidation(ctx context.Context, email, language string) error {
+	if err := i.deps.Limits.ResetAllowed(ctx, email); err != nil {
+		return err
+	}
+	return i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		u, err := i.userBy(ctx, tx, "u.email", normalEmail(email))
+		if errs.CodeOf(err) == errs.NotFound || err == nil && (u.Status != Pending || i.deps.Config.AccountValidation == validateManual) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if language != "" {
+			u.Language = language
+		}
+		return i.mailToken(ctx, tx, u, ForValidation, i.deps.Config.Console()+"/validate")
+	})
+}
+
+// Validate makes an account usable whose owner followed the mailed link.
+func (i *Identity) Validate(ctx context.Context, token string) error {
+	return i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		u, err := i.useToken(ctx, tx, ForValidation, token)
+		if err != nil {
+			return err
+		}
+		before := u
+		if u.Status == Pending {
+			u.Status = Validated
+		}
+		u.Verified = true
+		return i.change(ctx, tx, u, before)
+	})
+}
+
+// change stores an account that was changed, with its event. An account that is no longer valid is signed out everywhere,
+// and the last super admin stays one.
+func (i *Identity) change(ctx context.Context, tx *sqldb.Tx, u, before User) error {
+	if before.SuperAdmin && (!u.SuperAdmin || u.Status != Validated) {
+		if err := i.keepOneAdmin(ctx, tx, u.ID); err != nil {
+			return err
+		}
+	}
+	if u.Status != Validated {
+		if _, err := i.endSessions(ctx, tx, `user_id = $2`, u.ID); err != nil {
+			return err
+		}
+	}
+	u.UpdatedAt = i.now()
+	if err := i.saveUser(ctx, tx, u); err != nil {
+		return err
+	}
+	return i.audit(ctx, tx, Act{
+		Type: "gateway.users.updated", TargetType: "users", TargetID: u.ID, Before: before.facts(), After: u.facts(),
+		Payload: map[string]any{"user": u.facts()},
+	})
+}
