@@ -21,6 +21,7 @@ type Ability struct {
 	onPages     []pageRole
 	granted     map[string][]*rule
 	key         map[string][]*rule
+	refused     bool // a key that was deleted or disabled, or has expired
 	keyOnly     bool // of a key's role: only the rules for the role, not those for everyone
 	bound       []bound
 }

@@ -86,7 +86,8 @@ type KeyRequest struct {
 }
 
 // Create makes a key for the caller, who has been allowed to manage_permissions, and gives its secret, which is not kept
-// and cannot be shown again. A caller cannot make a key that may do more than the caller.
+// and cannot be shown again. A caller cannot make a key that may do more than the caller, and needs a session: a key, or a
+// token that ends, cannot make keys that outlive it.
 func (k *Keys) Create(ctx context.Context, tx *sqldb.Tx, a *Ability, req KeyRequest) (APIKey, string, error) {
 	if err := k.valid(a, req); err != nil {
 		return APIKey{}, "", err
@@ -104,6 +105,9 @@ func (k *Keys) Create(ctx context.Context, tx *sqldb.Tx, a *Ability, req KeyRequ
 }
 
 func (k *Keys) valid(a *Ability, req KeyRequest) error {
+	if a.caller.Credential != BySession {
+		return errs.New(errs.PermissionDenied, "Keys and access tokens cannot make or change API keys; sign in to make keys.")
+	}
 	p := &problems{}
 	if strings.TrimSpace(req.Name) == "" || tooLong(req.Name, maxKeyName) || strings.ContainsFunc(req.Name, isControl) {
 		p.add("name", "a name of 1 to %d characters is required", maxKeyName)
@@ -116,8 +120,26 @@ func (k *Keys) valid(a *Ability, req KeyRequest) error {
 		return err
 	}
 	for _, r := range req.Rules {
-		if err := a.mayGive(Rule{Action: r.Action, Subject: r.Subject}); err != nil {
+		if err := a.mayGiveKey(r); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// mayGiveKey tells whether the caller has everything that a rule of a key allows, within the scopes of its token. Owners
+// have what their rules say, which is not everything.
+func (a *Ability) mayGiveKey(r KeyRequestRule) error {
+	for _, subject := range r.Subject.All {
+		for _, action := range r.Action.All {
+			if !a.has(action, subject) {
+				return notYours(action, subject)
+			}
+			for _, scope := range scopesFor(action, subject) {
+				if err := CheckScope(scope, a.caller); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package access_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -89,7 +90,7 @@ func TestKeyRules(t *testing.T) {
 		if err := a.Check("update", "workspaces", nil); errs.CodeOf(err) != errs.PermissionDenied {
 			h.t.Error(err)
 		}
-		f, err := h.e.Workspaces(ctx, h.db, access.List{Dialect: access.Dialect(h.db.Driver()), First: 1, Columns: map[string]access.Column{"id": {SQL: "id"}}})
+		f, err := h.e.Workspaces(ctx, h.db, access.List{Dialect: access.Dialect(h.db.Driver()), First: 1, Columns: map[string]access.Column{"id": {SQL: "id"}}}, nil)
 		if err != nil || f.Nothing || f.Everything || len(f.Args) != 1 || f.Args[0] != "w" {
 			h.t.Errorf("%+v %v", f, err)
 		}
@@ -112,7 +113,13 @@ func TestKeyMistakes(t *testing.T) {
 			{"owner", `[{"action":[],"subject":"files"}]`, errs.ValidationFailed},
 			{"owner", `[{"action":"read"}]`, errs.ValidationFailed},
 			{"owner", `[{"action":"nonsense","subject":"files"}]`, errs.ValidationFailed},
-			{"owner", `[{"action":"manage","subject":"events"}]`, ""},
+			{"owner", `[{"action":["read","read"],"subject":"files"}]`, errs.ValidationFailed},
+			{"owner", `[{"action":"read","subject":["files","pages","files"]}]`, errs.ValidationFailed},
+			{"owner", `[{"action":"create","subject":"secure_secrets"}]`, errs.ValidationFailed},
+			{"admin", `[{"action":"create","subject":"secure_secrets"}]`, errs.ValidationFailed},
+			{"owner", `[{"action":"manage","subject":"events"}]`, errs.PermissionDenied}, // owners do not change events
+			{"owner", `[{"action":"delete","subject":"events"}]`, errs.PermissionDenied},
+			{"owner", `[{"action":["create","read","get_usage"],"subject":"events"}]`, ""},
 			{"reader", `[{"action":"read","subject":"workspaces"}]`, ""},
 			{"reader", `[{"action":"read","subject":"files"}]`, errs.PermissionDenied},
 			{"reader", `[{"action":"manage","subject":"workspaces"}]`, errs.PermissionDenied},
@@ -261,6 +268,65 @@ func TestRoleKeys(t *testing.T) {
 		h.must(h.save("owner", strings.Replace(houseFile, ", robot: {auth: {apiKey: {}}}", "", 1)+"    - {action: read, subject: apps}\n"))
 		if _, err := access.RoleKey(h.t.Context(), h.db, "w", "robot"); errs.CodeOf(err) != errs.NotFound {
 			h.t.Error(err)
+		}
+	})
+}
+
+// Keys are made in a session, and within its scopes: what is short-lived or narrow does not become a key that is not.
+func TestWhoMakesKeys(t *testing.T) {
+	t.Parallel()
+	eachHouse(t, "", func(h *house) {
+		k := access.NewKeys(h.clock, ident.Source{})
+		rules := keyRules(h.t, `[{"action":["read","manage_permissions"],"subject":"workspaces"}]`)
+		key, _, err := h.createKey(k, "owner", access.KeyRequest{Name: "k", Rules: rules})
+		h.must(err)
+		owner := access.From(h.as("owner"))
+		by := func(change func(p *access.Principal)) access.Principal {
+			p := owner
+			change(&p)
+			return p
+		}
+		scoped := func(scopes ...string) access.Principal {
+			return by(func(p *access.Principal) { p.Scopes = append(scopes, "workspaces:write") })
+		}
+		for _, c := range []struct {
+			caller access.Principal
+			rules  string
+			code   errs.Code
+		}{
+			{by(func(p *access.Principal) { p.Credential = access.ByAccessToken }), `[{"action":"read","subject":"files"}]`, errs.PermissionDenied},
+			{access.Principal{Kind: access.Key, Credential: access.ByAPIKey, KeyID: key.ID, KeyWorkspace: "w"}, `[{"action":"read","subject":"workspaces"}]`, errs.PermissionDenied},
+			{scoped(), `[{"action":"read","subject":"workspaces"}]`, errs.InsufficientScope},
+			{scoped(), `[{"action":"update","subject":["workspaces","secrets","apps","automations","pages"]}]`, ""},
+			{scoped("workspaces:read"), `[{"action":"manage","subject":["workspaces","secrets","apps"]}]`, ""},
+			{scoped("workspaces:read"), `[{"action":"read","subject":"pages"}]`, errs.InsufficientScope},
+			{scoped("pages:read"), `[{"action":"manage","subject":"pages"}]`, ""},
+			{scoped("workspaces:read"), `[{"action":"read","subject":"events"}]`, errs.InsufficientScope},
+			{scoped("events:read"), `[{"action":["read","create"],"subject":"events"}]`, errs.InsufficientScope},
+			{scoped("events:read", "events:write"), `[{"action":["read","create"],"subject":"events"}]`, ""},
+			{scoped("files:read"), `[{"action":"manage","subject":"files"}]`, errs.InsufficientScope},
+			{scoped("files:read", "files:write"), `[{"action":"manage","subject":"files"}]`, ""},
+		} {
+			ctx := as(h.t.Context(), c.caller)
+			for what, change := range map[string]func(*sqldb.Tx, *access.Ability, access.KeyRequest) error{
+				"create": func(tx *sqldb.Tx, a *access.Ability, req access.KeyRequest) error { _, _, err := k.Create(ctx, tx, a, req); return err },
+				"update": func(tx *sqldb.Tx, a *access.Ability, req access.KeyRequest) error { _, err := k.Update(ctx, tx, a, key.ID, req); return err },
+			} {
+				undo := fmt.Errorf("undo")
+				err := h.db.Tx(ctx, func(tx *sqldb.Tx) error {
+					a, err := h.e.Load(ctx, tx, "w")
+					if err != nil {
+						return err
+					}
+					if err := change(tx, a, access.KeyRequest{Name: "k", Rules: keyRules(h.t, c.rules)}); err != nil {
+						return err
+					}
+					return undo
+				})
+				if code := errs.CodeOf(err); code != c.code && (c.code != "" || !errors.Is(err, undo)) {
+					h.t.Errorf("%s by %s of %v %s: %v", what, c.caller.Credential, c.caller.Scopes, c.rules, err)
+				}
+			}
 		}
 	})
 }

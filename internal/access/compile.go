@@ -75,6 +75,7 @@ type document struct {
 	rules       map[string][]*rule // by subject, in the order of the file
 	dynamic     []*rule
 	slots       slots
+	spent       spent
 	owner       map[string][]*rule
 	editor      map[string][]*rule // the built-in template, or none when the file has rules for editors
 }
@@ -168,6 +169,7 @@ func (d *document) assign(name string, spec RoleSpec) {
 		}
 		c := &compiler{}
 		compiled := c.compile(spec.Auth[slug].Conditions, "", 1)
+		d.paid(c)
 		d.assigned = append(d.assigned, assigned{role: name, bit: d.bits[name], provider: slug, conditions: compiled})
 	}
 }
@@ -184,6 +186,7 @@ func (d *document) add(index int, written Rule) {
 	}
 	c := &compiler{}
 	own := c.compile(written.Conditions, "", 1)
+	d.paid(c)
 	for _, p := range parts(written.Action.All, written.Subject.All, d.workspaceID) {
 		r := &rule{
 			ref: ref, everyone: written.Role.IsZero(), roles: roles, roleNames: written.Role.All, part: p, inverted: written.Inverted,
@@ -195,6 +198,13 @@ func (d *document) add(index int, written Rule) {
 		}
 		d.rules[p.subject] = append(d.rules[p.subject], r)
 	}
+}
+
+// paid notes what conditions cost.
+func (d *document) paid(c *compiler) {
+	d.spent.operands += c.spent.operands
+	d.spent.instructions += c.spent.instructions
+	d.spent.translated += c.spent.translated
 }
 
 func compileForced(written map[string]any) conditions {

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -61,7 +62,7 @@ type test struct {
 	list   []scalar
 	size   int
 	exists bool
-	regex  *regexp.Regexp
+	regex  *pattern
 	// elemMatch: what must hold for one element, itself or its fields.
 	self   []test
 	fields conditions
@@ -71,10 +72,45 @@ type test struct {
 // known; with it, a failure means that the rule does not apply to this caller.
 type compiler struct {
 	resolve  lookup
+	parts    int // how often the rule is compiled for a caller, once for each part
 	problems problems
 	dynamic  bool
-	patterns int // regular expressions with placeholders
-	operands int
+	spent    spent
+}
+
+// spent is what conditions cost, which is bounded for a document.
+type spent struct {
+	operands     int
+	instructions int // of the programs of regular expressions
+	translated   int // bytes of regular expressions for PostgreSQL
+	patterns     int // regular expressions with placeholders
+}
+
+// excess says which bound is passed; empty when none is.
+func (s spent) excess() string {
+	switch {
+	case s.operands > maxOperands:
+		return fmt.Sprintf("the conditions of the document compare with more than %d values", maxOperands)
+	case s.instructions > maxProgram || s.translated > maxTranslation:
+		return "the regular expressions of the document are too large together"
+	case s.patterns > maxPatterns:
+		return fmt.Sprintf("at most %d regular expressions may contain placeholders, counted for each subject", maxPatterns)
+	default:
+		return ""
+	}
+}
+
+// pay adds to what is spent, and tells when that is too much.
+func (c *compiler) pay(more spent, where string) bool {
+	c.spent.operands += more.operands
+	c.spent.instructions += more.instructions
+	c.spent.translated += more.translated
+	c.spent.patterns += more.patterns
+	if why := c.spent.excess(); why != "" {
+		c.problems.add(where, "%s", why)
+		return false
+	}
+	return true
 }
 
 // pending stands for an operand that is known only when there is a caller.
@@ -214,8 +250,7 @@ func (c *compiler) waits(written any) bool {
 
 // operand puts the values of placeholders into a written operand.
 func (c *compiler) operand(written any, where string) (any, bool) {
-	if c.operands++; c.operands > maxOperands {
-		c.problems.add(where, "the conditions of the document compare with more than %d values", maxOperands)
+	if !c.pay(spent{operands: 1}, where) {
 		return nil, false
 	}
 	s, ok := written.(string)
@@ -317,32 +352,37 @@ func (c *compiler) size(written any, where string) (int, bool) {
 }
 
 // regex compiles a pattern. The values of placeholders stand for themselves in it, whatever characters they have.
-func (c *compiler) regex(written any, where string) (*regexp.Regexp, bool) {
-	pattern, ok := written.(string)
+func (c *compiler) regex(written any, where string) (*pattern, bool) {
+	text, ok := written.(string)
 	if !ok {
 		c.problems.add(where, "a regular expression is expected")
 		return nil, false
 	}
-	if hasPlaceholder(pattern) {
+	cost := spent{operands: 1}
+	if hasPlaceholder(text) {
 		c.dynamic = true
-		c.patterns++
-		c.names(pattern, where)
+		cost.patterns = c.parts
+		c.names(text, where)
 		resolve := c.resolve
 		if resolve == nil {
 			resolve = func(string) (any, bool) { return "x", true }
 		}
-		if pattern, ok = resolve.expand(pattern, regexp.QuoteMeta); !ok {
+		if text, ok = resolve.expand(text, regexp.QuoteMeta); !ok {
 			c.problems.add(where, "a placeholder has no value")
 			return nil, false
 		}
 	}
-	c.operands++
-	re, why := parsePattern(pattern)
+	re, why := parsePattern(text)
 	if why != "" {
 		c.problems.add(where, "%s", why)
 		return nil, false
 	}
-	return re, true
+	if c.resolve == nil && !re.translate() { // for a caller it is translated when it is needed
+		c.problems.add(where, "the regular expression names too many characters")
+		return nil, false
+	}
+	cost.instructions, cost.translated = re.instructions, len(re.translated)
+	return re, c.pay(cost, where)
 }
 
 // elements compiles $elemMatch: operators for the element itself, or conditions for its fields.

@@ -144,6 +144,8 @@ func (a *Ability) CheckVisible() error {
 		return a.missing()
 	case a.global || a.visible():
 		return nil
+	case a.refused:
+		return refusedKey()
 	case a.caller.Kind == Key && a.caller.KeyWorkspace != a.workspaceID:
 		return errs.New(errs.InvalidCredentials, "The API key is not one of this workspace.")
 	default:
@@ -198,9 +200,12 @@ func denied(decision Decision, q query, object Object) error {
 // holds tells whether the caller may do something with every object of the workspace, and so may let others do it. Owners
 // may let others do everything. A rule that denies any of it to the caller, whatever its conditions, is enough to say no.
 func (a *Ability) holds(action, subject string) bool {
+	return a.IsOwner() || a.has(action, subject)
+}
+
+// has is holds without the privilege of owners: what the rules say.
+func (a *Ability) has(action, subject string) bool {
 	switch {
-	case a.IsOwner():
-		return true
 	case action == ActionManage && subject == SubjectEvents: // creating events is a rule of its own
 		return a.surely(action, subject) && a.surely(ActionCreate, subject)
 	default:

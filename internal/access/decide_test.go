@@ -49,7 +49,7 @@ func eachHouse(t *testing.T, rules string, run func(h *house)) {
 }
 
 func (h *house) as(user string) context.Context {
-	p := access.Principal{Kind: access.User, Credential: access.BySession, UserID: user, SessionID: "s-" + user}
+	p := access.Principal{Kind: access.User, Credential: access.BySession, UserID: user, SessionID: "s-" + user, Scopes: access.Scopes()}
 	switch user {
 	case "nobody":
 		p = access.Principal{}
@@ -275,7 +275,10 @@ func TestSavingRules(t *testing.T) {
 		if err := h.save("owner", "authorizations: {roles: {}}"); errs.CodeOf(err) != errs.Conflict {
 			h.t.Errorf("a role in use is dropped: %v", err)
 		}
-		h.must(h.save("admin", houseFile+"    - {action: manage_security, subject: workspaces, inverted: true}\n"))
+		if err := h.save("admin", houseFile+"    - {action: manage_security, subject: workspaces, inverted: true}\n"); errs.CodeOf(err) != errs.Conflict {
+			h.t.Errorf("a super admin locks the owners out: %v", err)
+		}
+		h.must(h.save("admin", houseFile+"    - {role: reader, action: manage_security, subject: workspaces, inverted: true}\n"))
 		stored, err := access.LoadSecurity(h.t.Context(), h.db, "w")
 		if err != nil || stored.Revision != 3 || stored.UpdatedBy != "user:admin" || !stored.UpdatedAt.Equal(h.clock.Now()) || !strings.Contains(string(stored.Document), houseFile) {
 			h.t.Errorf("%+v %v", stored, err)
@@ -423,7 +426,7 @@ func TestListOfWorkspaces(t *testing.T) {
 	eachHouse(t, "", func(h *house) {
 		documents := map[string]string{
 			"open":    "    - {action: read, subject: workspaces}",
-			"closed":  "    - {action: read, subject: workspaces, inverted: true}\n    - {role: reader, action: manage_security, subject: workspaces}",
+			"closed":  "    - {role: reader, action: read, subject: workspaces, inverted: true}\n    - {role: reader, action: manage_security, subject: workspaces}",
 			"labels":  "    - {action: read, subject: workspaces, conditions: {labels: public}}",
 			"firm":    "    - {role: member, action: manage, subject: workspaces}",
 			"plain":   "    - {role: editor, action: read, subject: workspaces}",
@@ -489,14 +492,16 @@ func (h *house) compareList(ctx context.Context, ids []string, labels map[string
 	h.t.Helper()
 	f, err := h.e.Workspaces(ctx, h.db, access.List{Dialect: access.Dialect(h.db.Driver()), First: 2, Columns: map[string]access.Column{
 		"id": {SQL: "t.id"}, "slug": {SQL: "t.slug"}, "name": {SQL: "t.name"}, "labels": {SQL: "t.labels", Kind: access.JSON}, "createdBy": {SQL: "t.created_by"},
-	}})
+	}}, func(context.Context, sqldb.Reader, []string) (map[string]access.Object, error) {
+		objects := map[string]access.Object{}
+		for _, id := range ids {
+			objects[id] = workspaceOfTest(id, labels)
+		}
+		return objects, nil
+	})
 	h.must(err)
 	for _, id := range ids {
-		object := access.Fields{"id": id}
-		if labels[id] != nil {
-			object["labels"] = []any{"x", "public"}
-		}
-		want := h.load(ctx, id).Decide("read", "workspaces", object).Allowed
+		want := h.load(ctx, id).Decide("read", "workspaces", workspaceOfTest(id, labels)).Allowed
 		var n int
 		h.must(h.db.QueryRow(ctx, `SELECT COUNT(*) FROM workspaces_of_test AS t WHERE t.id = $1 AND `+f.SQL, append([]any{id}, f.Args...)...).Scan(&n))
 		if (n == 1) != want {
@@ -505,6 +510,14 @@ func (h *house) compareList(ctx context.Context, ids []string, labels map[string
 		count += n
 	}
 	return count
+}
+
+func workspaceOfTest(id string, labels map[string]any) access.Fields {
+	object := access.Fields{"id": id}
+	if labels[id] != nil {
+		object["labels"] = []any{"x", "public"}
+	}
+	return object
 }
 
 // A decision over 200 rules, the caller's being the weakest of all.

@@ -24,10 +24,10 @@ type StoredSecurity struct {
 
 // LoadSecurity reads the document of a workspace; one that says nothing when there is none.
 func LoadSecurity(ctx context.Context, r sqldb.Reader, workspaceID string) (s StoredSecurity, err error) {
-	var document string
+	var document, client string
 	var updated int64
-	err = r.QueryRow(ctx, `SELECT document, digest, revision, updated_at, updated_by FROM access_security WHERE workspace_id = $1`,
-		workspaceID).Scan(&document, &s.digest, &s.Revision, &updated, &s.UpdatedBy)
+	err = r.QueryRow(ctx, `SELECT document, digest, revision, updated_at, updated_by, client_id FROM access_security WHERE workspace_id = $1`,
+		workspaceID).Scan(&document, &s.digest, &s.Revision, &updated, &s.UpdatedBy, &client)
 	if sqldb.IsNotFound(err) {
 		return StoredSecurity{}, nil
 	}
@@ -39,7 +39,17 @@ func LoadSecurity(ctx context.Context, r sqldb.Reader, workspaceID string) (s St
 		// Not the caller's mistake: it was valid when it was stored.
 		return StoredSecurity{}, errs.New(errs.Internal, "The security document of the workspace cannot be read. Quote the correlation id when you report it.").Because(err)
 	}
+	s.Authentication = nil // which client the pages have is not for the document to say
+	if client != "" {
+		s.Authentication = &Authentication{ClientID: client}
+	}
 	return s, nil
+}
+
+// SetClient notes the OpenID Connect client of a workspace's pages.
+func SetClient(ctx context.Context, tx *sqldb.Tx, workspaceID, clientID string) error {
+	_, err := tx.Exec(ctx, `UPDATE access_security SET client_id = $1 WHERE workspace_id = $2`, clientID, workspaceID)
+	return err
 }
 
 // SecurityChange replaces the security document of a workspace. Workspace gives the fields of the workspace itself, for
@@ -51,8 +61,8 @@ type SecurityChange struct {
 }
 
 // SaveSecurity replaces the document for the caller of ctx, who has been allowed to manage_security. It refuses a document
-// that is not valid; one that drops a role somebody still has; one after which the caller could not change it back; and one
-// that gives anybody a right that the caller does not have.
+// that is not valid; one that drops a role somebody still has; one after which the caller could not change it back, or the
+// owners could not govern their workspace; and one that gives anybody a right that the caller does not have.
 func (e *Enforcer) SaveSecurity(ctx context.Context, tx *sqldb.Tx, change SecurityChange) (StoredSecurity, error) {
 	sec, err := ParseSecurity(change.Document)
 	if err != nil {
@@ -71,15 +81,23 @@ func (e *Enforcer) SaveSecurity(ctx context.Context, tx *sqldb.Tx, change Securi
 	if err != nil {
 		return StoredSecurity{}, err
 	}
-	after, err := e.Load(ctx, tx, change.WorkspaceID)
+	return stored, e.keepsAccess(ctx, tx, change)
+}
+
+// keepsAccess refuses a document, already stored, that locks the caller or the owners out.
+func (e *Enforcer) keepsAccess(ctx context.Context, tx *sqldb.Tx, change SecurityChange) error {
+	caller, err := e.Load(ctx, tx, change.WorkspaceID)
 	if err != nil {
-		return StoredSecurity{}, err
+		return err
 	}
-	if !after.Decide(ActionManageSecurity, SubjectWorkspaces, change.Workspace).Allowed {
-		return StoredSecurity{}, errs.New(errs.Conflict, "With these rules you could not change them again; keep manage_security on workspaces for yourself.").
-			With("reason", "lockout")
+	if action := caller.lacks(change.Workspace, ActionManageSecurity, ActionManagePermissions); action != "" {
+		return lockout("With these rules you could not change them again; keep " + action + " on workspaces for yourself.")
 	}
-	return stored, nil
+	doc, err := e.document(ctx, tx, change.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	return ownersKeep(ctx, tx, doc, change.Workspace)
 }
 
 func (e *Enforcer) mayReplace(ctx context.Context, tx *sqldb.Tx, workspaceID string, sec Security) error {
@@ -91,7 +109,11 @@ func (e *Enforcer) mayReplace(ctx context.Context, tx *sqldb.Tx, workspaceID str
 	if err != nil {
 		return err
 	}
-	return caller.mayReplace(before, compile(workspaceID, sec))
+	public, err := publicRoles(ctx, tx, workspaceID)
+	if err != nil {
+		return err
+	}
+	return caller.mayReplace(before, compile(workspaceID, sec), public)
 }
 
 // InitSecurity stores the default document of a new workspace.
@@ -117,13 +139,13 @@ func (e *Enforcer) store(ctx context.Context, tx *sqldb.Tx, workspaceID string, 
 		Security: sec, Document: document, UpdatedAt: sqldb.Time(sqldb.Millis(e.clock.Now())), UpdatedBy: From(ctx).Key(),
 		digest: hex.EncodeToString(sum[:]),
 	}
-	err := tx.QueryRow(ctx, `INSERT INTO access_security (workspace_id, document, digest, revision, updated_at, updated_by, opens_reading)
-		VALUES ($1, $2, $3, 1, $4, $5, $6)
+	err := tx.QueryRow(ctx, `INSERT INTO access_security (workspace_id, document, digest, revision, updated_at, updated_by, opens_reading, reading)
+		VALUES ($1, $2, $3, 1, $4, $5, $6, $7)
 		ON CONFLICT (workspace_id) DO UPDATE SET document = excluded.document, digest = excluded.digest,
 			revision = access_security.revision + 1, updated_at = excluded.updated_at, updated_by = excluded.updated_by,
-			opens_reading = excluded.opens_reading
+			opens_reading = excluded.opens_reading, reading = excluded.reading
 		RETURNING revision`,
-		workspaceID, string(document), s.digest, sqldb.Millis(s.UpdatedAt), s.UpdatedBy, opensReading(sec)).Scan(&s.Revision)
+		workspaceID, string(document), s.digest, sqldb.Millis(s.UpdatedAt), s.UpdatedBy, opensReading(sec), sec.readingPart().text()).Scan(&s.Revision)
 	if err != nil {
 		return StoredSecurity{}, err
 	}
@@ -138,8 +160,7 @@ func opensReading(sec Security) int64 {
 		return 1 // the template lets editors read
 	}
 	for _, r := range sec.rules() {
-		reads := slices.Contains(r.Action.All, ActionRead) || slices.Contains(r.Action.All, ActionManage)
-		if !reads || !slices.Contains(r.Subject.All, SubjectWorkspaces) {
+		if !r.reads() {
 			continue
 		}
 		if r.Inverted || r.Role.IsZero() || slices.ContainsFunc(r.Role.All, func(name string) bool {

@@ -19,27 +19,31 @@ type Enforcer struct {
 	clock     clock.Clock
 	ids       ident.Source
 	documents *otter.Cache[documentKey, *document]
+	reading   *otter.Cache[documentKey, *document] // what decides about reading the workspace
 }
 
 type documentKey struct{ workspaceID, digest string }
 
 // NewEnforcer returns an enforcer.
 func NewEnforcer(clk clock.Clock) *Enforcer {
-	const rules = 200_000
-	return &Enforcer{clock: clk, documents: otter.Must(&otter.Options[documentKey, *document]{
-		MaximumWeight: rules,
-		Weigher:       func(_ documentKey, d *document) uint32 { return d.weight() },
-	})}
+	const most = 500_000
+	memory := func() *otter.Cache[documentKey, *document] {
+		return otter.Must(&otter.Options[documentKey, *document]{
+			MaximumWeight: most,
+			Weigher:       func(_ documentKey, d *document) uint32 { return d.weight() },
+		})
+	}
+	return &Enforcer{clock: clk, documents: memory(), reading: memory()}
 }
 
-// weight is roughly the number of rules, and one for the rest.
+// weight is roughly the memory that a document takes: its rules, their values and the programs of regular expressions.
 func (d *document) weight() uint32 {
-	const base = 20
-	n := uint32(base)
+	const base, bytes = 20, 64
+	n := base + d.spent.operands + d.spent.instructions + d.spent.translated/bytes
 	for _, rules := range d.rules {
-		n += uint32(min(len(rules), maxRules*maxNames)) //nolint:gosec // bounded
+		n += len(rules)
 	}
-	return n
+	return uint32(n) //nolint:gosec // bounded by what a document may have
 }
 
 // Global is what the caller may do outside of every workspace: people may make one.
@@ -88,13 +92,12 @@ func (e *Enforcer) loadPerson(ctx context.Context, r sqldb.Reader, caller Princi
 
 // take builds the ability from the document and the grants that are about the caller.
 func (a *Ability) take(grants []ObjectGrant) {
-	own := slices.ContainsFunc(grants, func(g ObjectGrant) bool { return g.onWorkspace() && g.Target == a.caller.UserID && g.Role != None })
 	for _, g := range grants {
 		switch {
 		case g.Role == None || g.Target == superAdmins:
 		case !g.onWorkspace():
 			a.roleOnPage(g)
-		case g.Target != Everyone || !own: // what everyone is, is for those who are nothing else
+		default:
 			a.hold(string(g.Role))
 		}
 	}
@@ -190,6 +193,9 @@ func (e *Enforcer) document(ctx context.Context, r sqldb.Reader, workspaceID str
 
 // compiled gives the compiled document with a digest, from memory when it is there.
 func (e *Enforcer) compiled(ctx context.Context, r sqldb.Reader, key documentKey) (*document, error) {
+	if key.digest == "" { // nothing is stored; asking again would take longer than for a workspace that exists
+		return compile(key.workspaceID, Security{}), nil
+	}
 	if d, ok := e.documents.GetIfPresent(key); ok {
 		return d, nil
 	}
@@ -199,7 +205,7 @@ func (e *Enforcer) compiled(ctx context.Context, r sqldb.Reader, key documentKey
 	}
 	key.digest = stored.digest // it may have changed in between
 	d := compile(key.workspaceID, stored.Security)
-	if stored.digest != "" { // whatever id somebody asks for is not worth remembering
+	if stored.digest != "" { // otherwise it was deleted meanwhile
 		e.documents.Set(key, d)
 	}
 	return d, nil
@@ -213,6 +219,7 @@ func (e *Enforcer) loadKey(ctx context.Context, r sqldb.Reader, caller Principal
 	}
 	key, err := keyByID(ctx, r, workspaceID, caller.KeyID)
 	if sqldb.IsNotFound(err) || err == nil && !key.usable(e.clock.Now()) {
+		a.refused = true
 		return a, nil
 	}
 	if err != nil {

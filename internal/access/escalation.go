@@ -14,18 +14,21 @@ import (
 // Owners may write any rules: they may do everything of the workspace. For others: whatever a change of the document makes
 // possible, it does through a rule that was added, removed or moved, or through a role that is assigned otherwise. So the
 // caller must hold every action of those rules on every object of their subjects, and cannot give away more than that;
-// and how roles are assigned, which also decides with whom things are shared, is left to owners.
-func (a *Ability) mayReplace(before, after *document) error {
+// and how roles are assigned, which also decides with whom things are shared, is left to owners. Nor can others write rules
+// that deny anything to owners; public are the roles that everyone has, owners included.
+func (a *Ability) mayReplace(before, after *document, public []string) error {
 	if a.IsOwner() {
 		return nil
 	}
 	if names := assignedOtherwise(before.sec, after.sec); len(names) > 0 {
 		return errs.Newf(errs.PermissionDenied, "Only an owner can change to whom the role %q is assigned.", names[0]).With("role", names[0])
 	}
-	for _, r := range changed(before.sec.rules(), after.sec.rules()) {
-		if err := a.mayGive(r); err != nil {
-			return err
-		}
+	removed, added := changed(before.sec.rules(), after.sec.rules())
+	if slices.ContainsFunc(added, func(r Rule) bool { return after.deniesOwners(r, public) }) {
+		return errs.New(errs.PermissionDenied, "Only an owner can write inverted rules that also hold for owners; name roles that were given to people.")
+	}
+	if err := a.mayGiveAll(slices.Concat(removed, added)); err != nil {
+		return err
 	}
 	if (before.editor == nil) != (after.editor == nil) {
 		if err := a.mayGiveAll(editorRules()); err != nil {
@@ -81,8 +84,8 @@ func asksForRole(conditions map[string]any) bool {
 	return err != nil || slices.Contains(placeholders(string(text)), "user.role")
 }
 
-// changed gives the rules between the common beginning and the common end of two lists, of both.
-func changed(before, after []Rule) []Rule {
+// changed gives the rules between the common beginning and the common end of two lists, of each.
+func changed(before, after []Rule) (removed, added []Rule) {
 	first := 0
 	for first < len(before) && first < len(after) && sameRule(before[first], after[first]) {
 		first++
@@ -91,7 +94,7 @@ func changed(before, after []Rule) []Rule {
 	for len(before) > 0 && len(after) > 0 && sameRule(before[len(before)-1], after[len(after)-1]) {
 		before, after = before[:len(before)-1], after[:len(after)-1]
 	}
-	return slices.Concat(before, after)
+	return before, after
 }
 
 func sameRule(a, b Rule) bool { return sameJSON(a, b) }

@@ -11,7 +11,8 @@ type Explanation struct {
 	Decided    *RuleRef        `json:"decided,omitempty" doc:"The rule that decided; none when no rule allows it."`
 	Reason     string          `json:"reason,omitempty" doc:"The reason that the rule gives."`
 	Roles      []string        `json:"roles" doc:"The roles of the caller in the workspace."`
-	Considered []Consideration `json:"considered" doc:"The rules about the subject, the strongest first. The first that matches decides."`
+	Considered []Consideration `json:"considered" doc:"The rules about the subject, the strongest first. The first that matches decides. At most 200 are told."`
+	More       int             `json:"more,omitempty" doc:"How many weaker rules were considered besides those told."`
 }
 
 // Consideration is one rule and what became of it.
@@ -23,6 +24,9 @@ type Consideration struct {
 	Matched  bool     `json:"matched" doc:"Whether the rule applies to the caller, the action and the object."`
 	Why      string   `json:"why" doc:"What became of the rule, in words."`
 }
+
+// maxConsidered is how many rules an explanation tells of.
+const maxConsidered = 200
 
 // Explain decides as Decide does, and tells about every rule on the way.
 func (a *Ability) Explain(action, subject string, object Object) Explanation {
@@ -46,7 +50,11 @@ func (a *Ability) Explain(action, subject string, object Object) Explanation {
 		default:
 			entry.Why = why(verdict, &c, failed)
 		}
-		out.Considered = append(out.Considered, entry)
+		if len(out.Considered) < maxConsidered {
+			out.Considered = append(out.Considered, entry)
+		} else {
+			out.More++
+		}
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -283,11 +284,7 @@ func (w *sqlWriter) regex(p sqlPlace, t *test) (string, error) {
 	if w.list.Dialect != PostgreSQL {
 		return p.some(func(e sqlElement) string { return e.matches(w.bind(t.regex.String())) }), nil
 	}
-	pattern, err := advanced(t.regex)
-	if err != nil {
-		return "", err
-	}
-	return p.some(func(e sqlElement) string { return e.matches(w.bind(pattern)) }), nil
+	return p.some(func(e sqlElement) string { return e.matches(w.bind(t.regex.advanced())) }), nil
 }
 
 // among writes that a value, or an element of a list, is one of some values.
@@ -334,7 +331,13 @@ func (w *sqlWriter) among(p sqlPlace, values []scalar) string {
 	return sql
 }
 
+// in writes that what stands before it is one of some values, all of them texts or all of them numbers. A long list is one
+// parameter.
 func (w *sqlWriter) in(values []scalar) string {
+	const several = 20
+	if len(values) > several {
+		return "IN (" + w.values(values) + ")"
+	}
 	names := make([]string, 0, len(values))
 	for _, v := range values {
 		if v.kind == isText {
@@ -347,6 +350,25 @@ func (w *sqlWriter) in(values []scalar) string {
 		return "= " + names[0]
 	}
 	return "IN (" + strings.Join(names, ", ") + ")"
+}
+
+// values writes the rows of a list.
+func (w *sqlWriter) values(values []scalar) string {
+	all := make([]any, 0, len(values))
+	number := false
+	for _, v := range values {
+		if number = v.kind == isNumber; number {
+			all = append(all, v.number)
+		} else {
+			all = append(all, v.text)
+		}
+	}
+	list, _ := json.Marshal(all) // texts and finite numbers can always be written
+	rows := w.list.Dialect.Elements(w.bind(string(list)))
+	if number && w.list.Dialect == PostgreSQL {
+		return rows + "::float8"
+	}
+	return rows
 }
 
 func (w *sqlWriter) elements(p sqlPlace, t *test) (string, error) {

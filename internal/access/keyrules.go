@@ -74,7 +74,12 @@ func (p *problems) keyRule(r KeyRequestRule, path string) {
 		p.add(path, "at most %d names are allowed", maxNames)
 		return
 	}
+	p.twice(r.Action, under(path, "action"))
+	p.twice(r.Subject, under(path, "subject"))
 	for i, name := range r.Subject.All {
+		if name == SubjectSecureSecrets { // see validator.secureSecrets
+			p.add(item(r.Subject, under(path, "subject"), i), "secure_secrets are open to people only, each to their own")
+		}
 		if !slices.Contains(Subjects(), name) {
 			p.add(item(r.Subject, under(path, "subject"), i), "unknown subject; allowed are %s", strings.Join(Subjects(), ", "))
 		}

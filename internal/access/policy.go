@@ -16,7 +16,8 @@ const (
 	Myself Policy = "myself"
 	// SignedIn operations need a user or an anonymous visitor.
 	SignedIn Policy = "signed-in"
-	// Accounts operations need a person's account in a session of its own: access tokens, API keys and visitors do not do.
+	// Accounts operations need a person's account in a session of its own: access tokens, API keys, service accounts and
+	// visitors do not do.
 	Accounts Policy = "account"
 	// Callers operations need any caller that can have rights in a workspace: a user, a visitor or an API key.
 	Callers Policy = "caller"
@@ -74,7 +75,7 @@ func (policy Policy) admits(p Principal) bool {
 	case SignedIn, Myself:
 		return person
 	case Accounts:
-		return p.Kind == User && p.Credential == BySession
+		return p.Kind == User && p.Credential == BySession && !p.IsService()
 	case Callers, ByRules:
 		return person || p.Kind == Key
 	case SuperAdmins:

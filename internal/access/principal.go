@@ -4,6 +4,7 @@ package access
 import (
 	"context"
 	"slices"
+	"strings"
 )
 
 // Kind is a kind of caller.
@@ -41,6 +42,8 @@ type Principal struct {
 	Scopes []string `json:"scopes,omitempty"`
 	// Pending tells that the session still owes its second factor.
 	Pending bool `json:"pending,omitempty"`
+	// Cookie tells that the token came as a browser's cookie.
+	Cookie bool `json:"cookie,omitempty"`
 	// AuthData is what each sign-in provider says of the user: svc for local accounts, anonymous, or the slug of a
 	// federated provider. Roles that are assigned automatically look at it.
 	AuthData map[string]map[string]any `json:"authData,omitempty"`
@@ -63,6 +66,12 @@ func (p Principal) Key() string {
 		return "kind:" + string(p.Kind)
 	}
 }
+
+// ServicePrefix begins the user ids of service accounts.
+const ServicePrefix = "sa:"
+
+// IsService tells that the caller is a machine with a service account.
+func (p Principal) IsService() bool { return strings.HasPrefix(p.UserID, ServicePrefix) }
 
 // HasScope tells whether the credential may be used for the scope. Keys and services have rules instead of scopes.
 func (p Principal) HasScope(scope Scope) bool {

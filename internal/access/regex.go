@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -12,16 +13,39 @@ import (
 const (
 	maxRepeat       = 255   // PostgreSQL takes no more
 	maxInstructions = 2_000 // keeps matching and translating cheap
+	maxTranslated   = 64 << 10
 )
 
+// pattern is a regular expression, and what it costs: the size of its program.
+type pattern struct {
+	*regexp.Regexp
+
+	translated   string // for PostgreSQL; empty when it was not asked for yet
+	instructions int
+}
+
+// advanced is the expression for PostgreSQL.
+func (p *pattern) advanced() string {
+	if p.translated != "" {
+		return p.translated
+	}
+	return advanced(p.Regexp, math.MaxInt)
+}
+
+// translate keeps the expression for PostgreSQL; false when it is too long.
+func (p *pattern) translate() bool {
+	p.translated = advanced(p.Regexp, maxTranslated)
+	return len(p.translated) <= maxTranslated
+}
+
 // parsePattern compiles a regular expression that can also be asked of the database; otherwise it says why not.
-func parsePattern(pattern string) (*regexp.Regexp, string) {
-	if len(pattern) > maxPattern {
+func parsePattern(text string) (*pattern, string) {
+	if len(text) > maxPattern {
 		return nil, fmt.Sprintf("the regular expression is longer than %d bytes", maxPattern)
 	}
-	tree, err := syntax.Parse(pattern, syntax.Perl)
+	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		if strings.Contains(pattern, "(?=") || strings.Contains(pattern, "(?!") || strings.Contains(pattern, "(?<") {
+		if strings.Contains(text, "(?=") || strings.Contains(text, "(?!") || strings.Contains(text, "(?<") {
 			return nil, "look-ahead and look-behind are not supported; write it without, or as a second, inverted rule (RE2 syntax)"
 		}
 		return nil, "not a regular expression of the RE2 syntax: " + shorten(err.Error())
@@ -33,11 +57,11 @@ func parsePattern(pattern string) (*regexp.Regexp, string) {
 	if err != nil || len(program.Inst) > maxInstructions {
 		return nil, "the regular expression is too large"
 	}
-	re, err := regexp.Compile(pattern)
+	re, err := regexp.Compile(text)
 	if err != nil {
 		return nil, "not a regular expression of the RE2 syntax"
 	}
-	return re, ""
+	return &pattern{Regexp: re, instructions: len(program.Inst)}, ""
 }
 
 func repeats(tree *syntax.Regexp) bool {
@@ -51,33 +75,43 @@ func repeats(tree *syntax.Regexp) bool {
 const wordClass = "[0-9A-Za-z_]"
 
 // advanced translates an expression to one of PostgreSQL that matches the same texts: classes are written out, so that
-// neither the locale nor the flags of the server matter.
-func advanced(re *regexp.Regexp) (string, error) {
+// neither the locale nor the flags of the server matter. Beyond a length it is of no use and is not finished.
+func advanced(re *regexp.Regexp, most int) string {
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
-	if err != nil {
-		return "", err
+	if err != nil { // it was parsed before
+		return nothing
 	}
-	var b strings.Builder
-	translate(&b, tree)
-	return b.String(), nil
+	t := translator{most: most}
+	t.translate(tree)
+	return t.String()
 }
 
-func translate(b *strings.Builder, tree *syntax.Regexp) {
+// translator writes an expression.
+type translator struct {
+	strings.Builder
+
+	most int
+}
+
+func (b *translator) translate(tree *syntax.Regexp) {
+	if b.Len() > b.most {
+		return
+	}
 	switch tree.Op {
 	case syntax.OpLiteral:
 		for _, r := range tree.Rune {
-			literal(b, r, tree.Flags&syntax.FoldCase != 0)
+			b.literal(r, tree.Flags&syntax.FoldCase != 0)
 		}
 	case syntax.OpCharClass:
-		class(b, tree.Rune)
+		b.class(tree.Rune)
 	case syntax.OpCapture:
-		group(b, tree.Sub, "")
+		b.group(tree.Sub, "")
 	case syntax.OpConcat:
-		group(b, tree.Sub, "")
+		b.group(tree.Sub, "")
 	case syntax.OpAlternate:
-		group(b, tree.Sub, "|")
+		b.group(tree.Sub, "|")
 	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest, syntax.OpRepeat:
-		group(b, tree.Sub, "")
+		b.group(tree.Sub, "")
 		b.WriteString(quantifier(tree))
 	default:
 		b.WriteString(constant(tree.Op))
@@ -130,31 +164,31 @@ func constant(op syntax.Op) string {
 // nothing matches no text: a text has no character outside of these.
 const nothing = `[^\u0001-\U0010FFFF]`
 
-func group(b *strings.Builder, subs []*syntax.Regexp, between string) {
+func (b *translator) group(subs []*syntax.Regexp, between string) {
 	b.WriteString("(?:")
 	for i, sub := range subs {
 		if i > 0 {
 			b.WriteString(between)
 		}
-		translate(b, sub)
+		b.translate(sub)
 	}
 	b.WriteString(")")
 }
 
-func literal(b *strings.Builder, r rune, fold bool) {
+func (b *translator) literal(r rune, fold bool) {
 	if !fold || unicode.SimpleFold(r) == r {
-		class(b, []rune{r, r})
+		b.class([]rune{r, r})
 		return
 	}
 	ranges := []rune{r, r}
 	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
 		ranges = append(ranges, other, other)
 	}
-	class(b, ranges)
+	b.class(ranges)
 }
 
 // class writes a set of characters, given as pairs of first and last. A text never contains the zero character.
-func class(b *strings.Builder, ranges []rune) {
+func (b *translator) class(ranges []rune) {
 	var parts strings.Builder
 	for i := 0; i+1 < len(ranges); i += 2 {
 		first, last := max(ranges[i], 1), ranges[i+1]

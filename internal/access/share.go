@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"atelier/internal/errs"
@@ -33,7 +34,10 @@ func (a *Ability) Share(ctx context.Context, tx *sqldb.Tx, g ObjectGrant) (Objec
 	if err := samePlace(ctx, tx, g); err != nil {
 		return g, err
 	}
-	return g, put(ctx, tx, g)
+	if err := put(ctx, tx, g); err != nil || g.Target != Everyone || g.Role == None || a.doc == nil {
+		return g, err
+	}
+	return g, ownersKeep(ctx, tx, a.doc, nil) // everyone is also an owner
 }
 
 // Unshare removes the grant of a target for the caller, who has been allowed to manage_permissions on the object.
@@ -162,7 +166,11 @@ func (a *Ability) mayShare(g ObjectGrant) error {
 	if err := a.mayGive(allow([]string{ActionRead}, g.SubjectType)); err != nil {
 		return err
 	}
-	return a.mayGiveAll(a.doc.rulesOf(string(g.Role)))
+	rules := a.doc.rulesOf(string(g.Role))
+	if g.Target == Everyone && slices.ContainsFunc(rules, func(r Rule) bool { return r.Inverted }) {
+		return errs.New(errs.PermissionDenied, "Only an owner can give everyone a role with inverted rules: they would hold for owners too.")
+	}
+	return a.mayGiveAll(rules)
 }
 
 // mayShareRole refuses to give a role through which more is shared than the caller holds.

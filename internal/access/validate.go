@@ -16,6 +16,9 @@ const (
 	maxOperands = 5_000
 	// maxPatterns bounds the regular expressions that are compiled anew for every caller.
 	maxPatterns = 50
+	// maxProgram and maxTranslation bound the regular expressions of a document together.
+	maxProgram     = 20_000
+	maxTranslation = 256 << 10
 )
 
 var (
@@ -35,6 +38,7 @@ func Validate(sec Security) error {
 	if sec.Authorizations != nil {
 		v.roles("authorizations.roles")
 		v.rules("authorizations.rules")
+		v.readable("authorizations.rules")
 	}
 	return v.problems.err()
 }
@@ -42,8 +46,10 @@ func Validate(sec Security) error {
 type validator struct {
 	sec      Security
 	problems problems
-	patterns int
-	operands int
+	spent    spent
+	// reading and signIn are the instructions of what lists of workspaces look at: the rules about reading, and the conditions
+	// of roles.
+	reading, signIn int
 }
 
 func (v *validator) roles(path string) {
@@ -55,13 +61,20 @@ func (v *validator) roles(path string) {
 	for _, name := range sortedKeys(roles) {
 		where := under(path, shorten(name))
 		switch {
-		case name == string(Owner) || name == RoleSuperAdmin || name == RoleEveryone:
+		case reserved(name):
 			v.problems.add(where, "the name is reserved: the role is built in and cannot be declared")
-		case !roleName.MatchString(name):
-			v.problems.add(where, "a role is named with 1 to 60 letters, digits, spaces and _ . -, beginning with a letter or digit")
+		case !roleName.MatchString(name) || strings.HasSuffix(name, " "):
+			v.problems.add(where, "a role is named with 1 to 60 letters, digits, spaces and _ . -, beginning with a letter or digit and not ending with a space")
 		}
 		v.role(roles[name], name, where)
 	}
+}
+
+// reserved tells that a name is that of a built-in role, or could be taken for it.
+func reserved(name string) bool {
+	return slices.ContainsFunc([]string{string(Owner), RoleSuperAdmin, RoleEveryone}, func(taken string) bool {
+		return strings.EqualFold(strings.TrimSpace(name), taken)
+	})
 }
 
 func (v *validator) role(role RoleSpec, name, path string) {
@@ -85,7 +98,9 @@ func (v *validator) role(role RoleSpec, name, path string) {
 
 // assignment checks conditions on the caller: they look at authData, and know no placeholders.
 func (v *validator) assignment(written map[string]any, path string) {
-	c := v.compile(written, path)
+	before := v.spent.instructions
+	c := v.compile(written, path, 1)
+	v.signIn += v.spent.instructions - before
 	if c.dynamic {
 		v.problems.add(path, "placeholders have no meaning here")
 	}
@@ -96,11 +111,11 @@ func (v *validator) assignment(written map[string]any, path string) {
 	}
 }
 
-func (v *validator) compile(written map[string]any, path string) *compiler {
-	c := &compiler{operands: v.operands}
+func (v *validator) compile(written map[string]any, path string, parts int) *compiler {
+	c := &compiler{spent: v.spent, parts: parts}
 	c.compile(written, path, 1)
 	v.problems.fields = append(v.problems.fields, c.problems.fields...)
-	v.operands = c.operands
+	v.spent = c.spent
 	return c
 }
 
@@ -115,9 +130,6 @@ func (v *validator) rules(path string) {
 		if len(v.problems.fields) >= enough {
 			return
 		}
-	}
-	if v.patterns > maxPatterns {
-		v.problems.add(path, "at most %d regular expressions may contain placeholders", maxPatterns)
 	}
 }
 
@@ -136,8 +148,11 @@ func (v *validator) rule(r *Rule, path string) {
 			v.problems.add(at(under(path, "fields"), i), "the name of a field is expected")
 		}
 	}
-	c := v.compile(r.Conditions, under(path, "conditions"))
-	v.patterns += c.patterns
+	before := v.spent.instructions
+	v.compile(r.Conditions, under(path, "conditions"), len(parts(r.Action.All, r.Subject.All, "")))
+	if r.reads() {
+		v.reading += v.spent.instructions - before
+	}
 	v.conditionFields(r, under(path, "conditions"))
 	if slices.Contains(r.Subject.All, SubjectSecureSecrets) {
 		v.secureSecrets(r, path)
@@ -245,6 +260,17 @@ func confined(written any) bool {
 func (v *validator) count(names Names, path string) {
 	if len(names.All) > maxNames {
 		v.problems.add(path, "at most %d names are allowed", maxNames)
+		return
+	}
+	v.problems.twice(names, path)
+}
+
+// twice refuses names that are repeated: each would be compiled again.
+func (p *problems) twice(names Names, path string) {
+	for i, name := range names.All {
+		if slices.Contains(names.All[:i], name) {
+			p.add(item(names, path, i), "the name is there twice")
+		}
 	}
 }
 

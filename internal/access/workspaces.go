@@ -5,14 +5,18 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"slices"
 
 	"atelier/internal/sqldb"
 )
 
+// WorkspaceFields reads the fields of workspaces that conditions look at, by id. It leaves out those that do not exist.
+type WorkspaceFields func(ctx context.Context, r sqldb.Reader, ids []string) (map[string]Object, error)
+
 // Workspaces turns the question which workspaces the caller may read into a condition on the rows of a list of workspaces.
-// Grants answer it for nearly all of them; the documents that can say otherwise are looked at one by one.
-func (e *Enforcer) Workspaces(ctx context.Context, r sqldb.Reader, list List) (Filter, error) {
+// Grants answer it for nearly all of them. Where a document can say otherwise it is asked here, so that the condition has a
+// few parameters whatever others write into theirs; one that cannot be asked opens nothing.
+func (e *Enforcer) Workspaces(ctx context.Context, r sqldb.Reader, list List, fields WorkspaceFields) (Filter, error) {
 	caller := From(ctx)
 	w := &sqlWriter{list: list}
 	switch {
@@ -22,21 +26,22 @@ func (e *Enforcer) Workspaces(ctx context.Context, r sqldb.Reader, list List) (F
 		return w.filter(sqlTrue), nil
 	case caller.Kind == Key:
 		a, err := e.Load(ctx, r, caller.KeyWorkspace)
+		if err == nil && a.refused {
+			err = refusedKey()
+		}
 		if err != nil {
 			return w.filter(sqlFalse), err
 		}
 		return a.Filter(ActionRead, SubjectWorkspaces, list)
 	}
-	abilities, err := e.special(ctx, r)
+	open, closed, err := e.special(ctx, r, list.Dialect, fields)
 	if err != nil {
 		return w.filter(sqlFalse), err
 	}
-	cases, err := w.special(abilities)
-	if err != nil {
-		return w.filter(sqlFalse), err
-	}
+	id := list.Columns["id"].SQL
+	cases := w.member(id, open, sqlTrue) + w.member(id, closed, sqlFalse)
 	granted := fmt.Sprintf(`EXISTS (SELECT 1 FROM access_grants AS g WHERE g.subject_type = 'workspaces' AND g.subject_id = %s
-		AND g.target IN (%s, '*') AND (g.role <> '' OR (g.policies & %d) <> 0))`, list.Columns["id"].SQL, w.bind(grantTarget(caller)), readBit)
+		AND g.target IN (%s, '*') AND (g.role <> '' OR (g.policies & %d) <> 0))`, id, w.bind(grantTarget(caller)), readBit)
 	if cases == "" {
 		return w.filter("(" + granted + ")"), nil
 	}
@@ -56,59 +61,97 @@ func grantTarget(caller Principal) string {
 const specialRows = `(opens_reading = 1 OR workspace_id IN (SELECT workspace_id FROM access_grants
 	WHERE subject_type = 'workspaces' AND target LIKE 'role:%' AND target <> 'role:superadmin'))`
 
-// special loads the caller's abilities in those workspaces, with two queries for all that is remembered.
-func (e *Enforcer) special(ctx context.Context, r sqldb.Reader) ([]*Ability, error) {
+// special decides about those workspaces: which are open to the caller, and which are not although they were shared.
+func (e *Enforcer) special(ctx context.Context, r sqldb.Reader, dialect Dialect, fields WorkspaceFields) (open, closed []string, err error) {
 	found, err := sqldb.All(ctx, r, func(rows *sql.Rows) (k documentKey, err error) { return k, rows.Scan(&k.workspaceID, &k.digest) },
 		`SELECT workspace_id, digest FROM access_security WHERE `+specialRows+` ORDER BY workspace_id`)
 	if err != nil || len(found) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
-	caller := From(ctx)
+	documents, err := e.readings(ctx, r, dialect, found)
+	if err != nil {
+		return nil, nil, err
+	}
+	grants, err := specialGrants(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	objects, err := fields(ctx, r, asking(found, documents))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, key := range found {
+		shared, object := grants[key.workspaceID], objects[key.workspaceID]
+		readable := false
+		if d := documents[key.workspaceID]; d != nil && (object != nil || !d.asks()) {
+			a := &Ability{caller: From(ctx), workspaceID: key.workspaceID, topics: topicsFrom(ctx), exists: true, doc: d}
+			a.take(shared)
+			readable = a.Decide(ActionRead, SubjectWorkspaces, object).Allowed
+		}
+		switch {
+		case readable:
+			open = append(open, key.workspaceID)
+		case len(shared) > 0:
+			closed = append(closed, key.workspaceID)
+		}
+	}
+	return open, closed, ctx.Err()
+}
+
+// asks tells whether the document looks at the fields of the workspace.
+func (d *document) asks() bool {
+	return slices.ContainsFunc(d.rules[SubjectWorkspaces], func(r *rule) bool { return len(r.written) > 0 })
+}
+
+func asking(found []documentKey, documents map[string]*document) (ids []string) {
+	for _, key := range found {
+		if d := documents[key.workspaceID]; d != nil && d.asks() {
+			ids = append(ids, key.workspaceID)
+		}
+	}
+	return ids
+}
+
+// readings gives what decides about reading the workspaces, from memory when it is there. Nil is one that cannot be read.
+func (e *Enforcer) readings(ctx context.Context, r sqldb.Reader, dialect Dialect, keys []documentKey) (map[string]*document, error) {
+	out := make(map[string]*document, len(keys))
+	var missing []string
+	for _, key := range keys {
+		if d, ok := e.reading.GetIfPresent(key); ok {
+			out[key.workspaceID] = d
+		} else {
+			missing = append(missing, key.workspaceID)
+		}
+	}
+	if len(missing) == 0 {
+		return out, nil
+	}
+	list, _ := json.Marshal(missing) // texts can always be written
+	_, err := sqldb.All(ctx, r, func(rows *sql.Rows) (none struct{}, err error) {
+		var key documentKey
+		var text string
+		if err := rows.Scan(&key.workspaceID, &key.digest, &text); err != nil {
+			return none, err
+		}
+		if d, err := compileReading(key.workspaceID, text); err == nil {
+			out[key.workspaceID] = d
+			e.reading.Set(key, d)
+		}
+		return none, nil
+	}, `SELECT workspace_id, digest, reading FROM access_security WHERE workspace_id IN (`+dialect.Elements("$1")+`)`, string(list))
+	return out, err
+}
+
+// specialGrants reads the grants of those workspaces that may be about the caller.
+func specialGrants(ctx context.Context, r sqldb.Reader) (map[string][]ObjectGrant, error) {
 	grants, err := sqldb.All(ctx, r, scanGrant, `SELECT `+grantColumns+` FROM access_grants
 		WHERE subject_type = 'workspaces' AND (target = $1 OR target = '*' OR target LIKE 'role:%')
-			AND workspace_id IN (SELECT workspace_id FROM access_security WHERE `+specialRows+`) ORDER BY target DESC`, grantTarget(caller))
-	if err != nil {
-		return nil, err
-	}
+			AND workspace_id IN (SELECT workspace_id FROM access_security WHERE `+specialRows+`) ORDER BY target DESC`, grantTarget(From(ctx)))
 	byWorkspace := map[string][]ObjectGrant{}
 	for _, g := range grants {
 		byWorkspace[g.WorkspaceID] = append(byWorkspace[g.WorkspaceID], g)
 	}
-	abilities := make([]*Ability, 0, len(found))
-	for _, key := range found {
-		a := &Ability{caller: caller, workspaceID: key.workspaceID, topics: topicsFrom(ctx), exists: true}
-		if a.doc, err = e.compiled(ctx, r, key); err != nil {
-			return nil, err
-		}
-		a.take(byWorkspace[key.workspaceID])
-		abilities = append(abilities, a)
-	}
-	return abilities, nil
-}
-
-// special writes the cases of those workspaces: the ones that are open and the ones that are closed to the caller as two
-// lists, and where it depends on the fields of the workspace each for itself.
-func (w *sqlWriter) special(abilities []*Ability) (string, error) {
-	var open, closed []string
-	var cases strings.Builder
-	id := w.list.Columns["id"].SQL
-	known := w.list.Known
-	defer func() { w.list.Known = known }()
-	for _, a := range abilities {
-		w.list.Known = map[string]string{"id": a.workspaceID}
-		readable, err := a.filter(w, ActionRead, SubjectWorkspaces)
-		switch {
-		case err != nil:
-			return "", err
-		case readable == sqlTrue:
-			open = append(open, a.workspaceID)
-		case readable == sqlFalse:
-			closed = append(closed, a.workspaceID)
-		default:
-			fmt.Fprintf(&cases, " WHEN %s = %s THEN %s", id, w.bind(a.workspaceID), readable)
-		}
-	}
-	return w.member(id, open, sqlTrue) + w.member(id, closed, sqlFalse) + cases.String(), nil
+	return byWorkspace, err
 }
 
 // member writes the case of the ids of a list, which is one parameter however long it is.
@@ -117,9 +160,13 @@ func (w *sqlWriter) member(id string, ids []string, result string) string {
 		return ""
 	}
 	list, _ := json.Marshal(ids) // texts can always be written
-	values := fmt.Sprintf("SELECT value FROM json_each(%s)", w.bind(string(list)))
-	if w.list.Dialect == PostgreSQL {
-		values = fmt.Sprintf("SELECT jsonb_array_elements_text((%s)::jsonb)", w.bind(string(list)))
+	return fmt.Sprintf(" WHEN %s IN (%s) THEN %s", id, w.list.Dialect.Elements(w.bind(string(list))), result)
+}
+
+// Elements writes a query for the texts of a list that is given as one parameter, a JSON text.
+func (d Dialect) Elements(parameter string) string {
+	if d == PostgreSQL {
+		return "SELECT jsonb_array_elements_text((" + parameter + ")::jsonb)"
 	}
-	return fmt.Sprintf(" WHEN %s IN (%s) THEN %s", id, values, result)
+	return "SELECT value FROM json_each(" + parameter + ")"
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"time"
 
 	"atelier/internal/backup"
 	"atelier/internal/bus/sqlbus"
@@ -45,9 +46,14 @@ func runs(cfg config.Config, service string) bool {
 	return slices.Contains(cfg.Target, "all") || slices.Contains(cfg.Target, service)
 }
 
-// KeySettings are those of the signing keys.
+// idTokensMaxAge is how long ID tokens are valid, whatever access tokens are.
+const idTokensMaxAge = time.Hour
+
+// KeySettings are those of the signing keys. A key is kept for as long as anything it has signed is valid.
 func KeySettings(cfg config.Config) keyring.Settings {
-	return keyring.Settings{Alg: cfg.JWKSAlg, Size: cfg.JWKSSize, RotateEvery: cfg.JWKSRotation, KeepFor: cfg.AccessTokensMaxAge}
+	return keyring.Settings{
+		Alg: cfg.JWKSAlg, Size: cfg.JWKSSize, RotateEvery: cfg.JWKSRotation, KeepFor: max(cfg.AccessTokensMaxAge, idTokensMaxAge),
+	}
 }
 
 // Keys are the signing keys as a command sees them, beside the servers that use the same database.

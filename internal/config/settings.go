@@ -104,6 +104,7 @@ type Config struct {
 	RateLimitCreate        int           `env:"RATE_LIMIT_CREATE_WORKSPACE" default:"120" min:"1" max:"10000000" doc:"Workspaces that one caller may create per minute."`
 	RateLimitImport        int           `env:"RATE_LIMIT_IMPORT_WORKSPACE" default:"120" min:"1" max:"10000000" doc:"Imports, pulls and duplications of one caller per minute."`
 	RateLimitUpload        int           `env:"RATE_LIMIT_UPLOAD_FILE" default:"300" min:"1" max:"10000000" doc:"Uploads of one caller per minute."`
+	RateLimitContacts      int           `env:"RATE_LIMIT_CONTACTS" default:"120" min:"1" max:"10000000" doc:"Searches for people of one caller per minute."`
 	CredentialFailures     int           `env:"RATE_LIMIT_CREDENTIAL_FAILURES" default:"10" min:"1" max:"1000000" doc:"Wrong credentials per minute for one account, token or key."`
 	CredentialFailuresNet  int           `env:"RATE_LIMIT_CREDENTIAL_FAILURES_ADDRESS" default:"30" min:"1" max:"1000000" doc:"Wrong credentials per minute from one address (IPv6: one /64 network)."`
 	Concurrent             int           `env:"CONCURRENT_REQUESTS" default:"100" min:"1" max:"1000000" doc:"Requests of one caller that one process handles at the same time."`

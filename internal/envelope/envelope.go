@@ -26,7 +26,7 @@ type Event struct {
 	Size      int             `json:"size" doc:"The length of the stored event, in characters."`
 	Payload   json.RawMessage `json:"payload" doc:"What the event says."`
 	Source    Source          `json:"source" doc:"Where it comes from; set by the platform."`
-	Target    *Target         `json:"target,omitempty" doc:"Who may read it in addition to the rules."`
+	Target    *Target         `json:"target,omitempty" doc:"Whom the event is meant for; rules can refer to it."`
 	Options   *Options        `json:"options,omitempty" doc:"How it is handled."`
 }
 
@@ -100,6 +100,9 @@ func Audit(ctx context.Context, service, workspaceID string, act Act) (bus.Recor
 
 func actor(p access.Principal) map[string]any {
 	who := map[string]any{"kind": string(p.Kind)}
+	if p.Kind == access.Nobody {
+		who["kind"] = "nobody"
+	}
 	for name, value := range map[string]string{
 		"userId": p.UserID, "sessionId": p.SessionID, "credential": string(p.Credential), "keyId": p.KeyID,
 	} {

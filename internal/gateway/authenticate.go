@@ -78,6 +78,7 @@ func (g *Gateway) byCookie(r *http.Request) (access.Principal, error) {
 	}
 	switch {
 	case err == nil:
+		p.Cookie = true
 		return p, nil
 	case errs.From(err).Status() >= http.StatusInternalServerError:
 		return access.Principal{}, err

@@ -249,7 +249,7 @@ func TestProfile(t *testing.T) {
 		uploadPhoto(t, ada, []byte("<svg xmlns='http://www.w3.org/2000/svg'><script>1</script></svg>")).WantError(http.StatusUnprocessableEntity, "validation_failed").WantField("photo")
 		uploadPhoto(t, ada, make([]byte, 4_000_001)).WantError(http.StatusRequestEntityTooLarge, "invalid_request")
 		it.Anyone().Get("/v2/photos/"+strings.Repeat("0", 64)).WantError(http.StatusNotFound, "resource_not_found")
-		it.Anyone().Get("/v2/photos/..%2f..%2fetc").WantError(http.StatusNotFound, "resource_not_found")
+		it.Anyone().Get("/v2/photos/..%2f..%2fetc").WantError(http.StatusBadRequest, "invalid_request")
 	})
 }
 

@@ -139,7 +139,7 @@ func anotherAccount(w *world, _ string) *apptest.Client {
 }
 
 func accountRows() map[string]row {
-	gone := map[string]string{"key": "none", "sessionId": "none", "token": "none", "passkeyId": "none", "provider": "none"}
+	gone := map[string]string{"key": "none", "sessionId": "none", "token": "none", "passkeyId": "none", "provider": "none", "clientId": "none"}
 	const people = signedIn + " at-reader low-scope"
 	return map[string]row{
 		"GET /v2/me":                           {},
@@ -159,6 +159,8 @@ func accountRows() map[string]row {
 		"GET /v2/user/links":                   {},
 		"POST /v2/user/links":                  {body: map[string]any{"provider": "none"}, status: http.StatusNotFound},
 		"DELETE /v2/user/links/{provider}":     {params: gone, status: http.StatusNotFound},
+		"GET /v2/user/consents":                {},
+		"DELETE /v2/user/consents/{clientId}":  {params: gone, status: http.StatusNotFound},
 		"PATCH /v2/user":                       {body: map[string]any{"lastName": "y"}},
 		"DELETE /v2/user":                      {},
 		"POST /v2/user/meta":                   {body: map[string]any{"a": 1}},

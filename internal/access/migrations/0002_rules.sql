@@ -18,7 +18,9 @@ CREATE INDEX access_grants_target ON access_grants (target, workspace_id);
 CREATE INDEX access_grants_workspace ON access_grants (workspace_id, target);
 
 -- The security document of a workspace as it was written, and its digest. Opens_reading is 1 when the rules can give or
--- take the right to read the workspace otherwise than grants do, so that a list of workspaces has to look at them.
+-- take the right to read the workspace otherwise than grants do, so that a list of workspaces has to look at them;
+-- reading is what of the document it looks at, as JSON.
+-- Client_id is the OpenID Connect client of the workspace's pages; the gateway sets it.
 CREATE TABLE access_security (
 	workspace_id  TEXT   NOT NULL PRIMARY KEY,
 	document      TEXT   NOT NULL,
@@ -26,7 +28,9 @@ CREATE TABLE access_security (
 	revision      BIGINT NOT NULL,
 	updated_at    BIGINT NOT NULL,
 	updated_by    TEXT   NOT NULL,
-	opens_reading BIGINT NOT NULL
+	opens_reading BIGINT NOT NULL,
+	reading       TEXT   NOT NULL,
+	client_id     TEXT   NOT NULL DEFAULT ''
 );
 CREATE INDEX access_security_reading ON access_security (opens_reading, workspace_id);
 

@@ -61,7 +61,8 @@ func TestAPIKeyLife(t *testing.T) {
 		}
 		ann.delete(one).wantError(http.StatusNotFound, errs.NotFound)
 		ann.put(one, key("x", "read", "files")).wantError(http.StatusNotFound, errs.NotFound)
-		caller.get(at).wantError(http.StatusForbidden, errs.WorkspaceAccessDenied) // its rights are gone at once, wherever it is remembered
+		caller.get(at).wantError(http.StatusUnauthorized, errs.InvalidCredentials) // at once, wherever it is remembered
+		caller.get("/v2/workspaces").wantError(http.StatusUnauthorized, errs.InvalidCredentials)
 		for _, eventType := range []string{"apikeys.created", "apikeys.updated", "apikeys.deleted"} {
 			event := h.payload(at, eventType)
 			if event.text("id") != made.text("id") || event.text("actor.userId") != "ann" || event.text("subjectId") != id || contains(event.body.String(), secret) {
@@ -140,7 +141,7 @@ func TestAPIKeysStayInTheirWorkspace(t *testing.T) {
 			t.Errorf("the list of a key: %s", list.body)
 		}
 		ann.delete(at).want(http.StatusOK)
-		caller.get(at).wantError(http.StatusForbidden, errs.WorkspaceAccessDenied)
+		caller.get(at).wantError(http.StatusUnauthorized, errs.InvalidCredentials)
 		if _, err := h.keys.Find(t.Context(), h.db, made.text("apiKey")+"x"); errs.CodeOf(err) != errs.InvalidCredentials {
 			t.Errorf("a longer key: %v", err)
 		}

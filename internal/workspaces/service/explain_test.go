@@ -44,8 +44,8 @@ func TestExplainOneself(t *testing.T) {
 func TestExplainOthers(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, h *house) {
-		ann, bob := h.user("ann"), h.user("bob")
-		h.user("eve")
+		ann, bob, eve := h.user("ann"), h.user("bob"), h.user("eve")
+		root := h.superAdmin()
 		at := ann.workspace("Mine")
 		explain := at + "/security/explain"
 		ann.share(at, "bob", map[string]any{"role": "editor"}).want(http.StatusOK)
@@ -68,7 +68,7 @@ func TestExplainOthers(t *testing.T) {
 			source   string
 		}{
 			"a user":                {about(question("update", "workspaces"), "userId", "bob"), "true", "role"},
-			"another user":          {about(question("read", "workspaces"), "userId", "eve"), "false", ""},
+			"oneself":               {about(question("read", "workspaces"), "userId", "ann"), "true", "role"},
 			"a built-in role":       {about(question("delete", "workspaces"), "role", "owner"), "true", "role"},
 			"a role":                {about(question("read", "files"), "role", "reader"), "true", "file"},
 			"that role elsewhere":   {about(question("read", "events"), "role", "reader"), "false", ""},
@@ -86,6 +86,18 @@ func TestExplainOthers(t *testing.T) {
 			}
 		}
 		bob.post(explain, about(question("read", "workspaces"), "userId", "ann")).wantError(http.StatusForbidden, errs.PermissionDenied)
+		bob.post(explain, about(question("read", "workspaces"), "userId", "bob")).want(http.StatusOK)
+		stranger := about(question("read", "workspaces"), "userId", "eve")
+		ann.post(explain, stranger).wantError(http.StatusNotFound, errs.NotFound) // as if there were no such user
+		if told := root.post(explain, stranger).want(http.StatusOK); told.text("allowed") != "false" {
+			t.Errorf("a stranger: %s", told.body)
+		}
+		eve.who.SuperAdmin = true
+		h.people["eve"] = eve.who
+		ann.share(at, "eve", map[string]any{"policies": map[string]any{"read": true}}).want(http.StatusOK)
+		if told := ann.post(explain, about(question("delete", "workspaces"), "userId", "eve")).want(http.StatusOK); told.text("allowed") != "false" || contains(told.body.String(), "superadmin") {
+			t.Errorf("what nobody else may know: %s", told.body)
+		}
 		ann.post(explain, about(question("read", "workspaces"), "userId", "nobody-knows")).wantError(http.StatusNotFound, errs.NotFound)
 		ann.post(explain, about(question("read", "workspaces"), "role", "king")).wantError(http.StatusNotFound, errs.NotFound)
 		ann.post(explain, about(question("read", "workspaces"), "apiKeyId", "no-such")).wantError(http.StatusNotFound, errs.NotFound)

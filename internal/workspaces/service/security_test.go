@@ -121,8 +121,18 @@ func TestNobodyLocksThemselvesOut(t *testing.T) {
 		if len(h.events(at, "workspaces.security.updated")) != 1 {
 			t.Error("a refused change is told as an event")
 		}
-		root.put(at+"/security", lockout).want(http.StatusOK) // a super admin cannot be locked out
-		ann.put(at+"/security", document(nil)).wantError(http.StatusForbidden, errs.PermissionDenied)
+		for _, action := range []string{"manage_security", "manage_permissions", "read", "update", "manage"} {
+			deny["action"] = action
+			for _, who := range []*caller{root, ann} { // a super admin cannot be locked out, but owners can
+				if refused := who.put(at+"/security", lockout).wantError(http.StatusConflict, errs.Conflict); refused.text("details.reason") != "lockout" {
+					t.Errorf("why: %s", refused.body)
+				}
+			}
+		}
+		deny["action"], deny["conditions"] = "update", map[string]any{"createdBy": "${user.id}"} // those who made it
+		root.put(at+"/security", lockout).wantError(http.StatusConflict, errs.Conflict)
+		deny["action"], deny["conditions"] = "delete", nil
+		ann.put(at+"/security", lockout).want(http.StatusOK)
 	})
 }
 

@@ -27,7 +27,7 @@ type EmitEvents struct {
 type EmitEvent struct {
 	Type    string            `json:"type" minLength:"1" maxLength:"200" doc:"What happened. Types of the platform itself are refused."`
 	Payload json.RawMessage   `json:"payload" doc:"What the event says; any JSON."`
-	Target  *envelope.Target  `json:"target,omitempty" doc:"Who may read it in addition to the rules."`
+	Target  *envelope.Target  `json:"target,omitempty" doc:"Whom the event is meant for; rules can refer to it."`
 	Options *envelope.Options `json:"options,omitempty" doc:"How it is handled."`
 }
 

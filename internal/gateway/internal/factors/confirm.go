@@ -53,7 +53,8 @@ func (f *Factors) recent(ctx context.Context, currentPassword string) (identity.
 	return user, f.checkFresh(ctx)
 }
 
-// checkFresh refuses a session whose owner has not proved to be there lately.
+// checkFresh refuses a session whose owner has not proved to be there lately. A device that was let in proves nothing about
+// who holds it.
 func (f *Factors) checkFresh(ctx context.Context) error {
 	caller, now := access.From(ctx), f.deps.Clock.Now()
 	if _, err := f.deps.Store.Get(ctx, confirmationOf(caller.SessionID)); err == nil {
@@ -64,7 +65,7 @@ func (f *Factors) checkFresh(ctx context.Context) error {
 		return err
 	}
 	for _, s := range sessions {
-		if s.ID == caller.SessionID && (now.Sub(s.Created) < freshFor || now.Sub(s.FactorAt) < freshFor) {
+		if s.ID == caller.SessionID && s.SignedInHere() && (now.Sub(s.Created) < freshFor || now.Sub(s.FactorAt) < freshFor) {
 			return nil
 		}
 	}

@@ -109,7 +109,20 @@ func (f *Factors) owner(ctx context.Context) (identity.User, error) {
 		caller.Pending = true
 		err = access.Accounts.Check(caller)
 	}
+	if err == nil && waiting {
+		err = f.checkFirst(ctx, user.ID)
+	}
 	return user, err
+}
+
+// checkFirst refuses to let a session that has given a password only set up a factor beside a passkey: the password alone
+// would be enough then to get round the passkey.
+func (f *Factors) checkFirst(ctx context.Context, userID string) error {
+	keys, err := passkeysOf(ctx, f.deps.DB, userID)
+	if err == nil && len(keys) > 0 {
+		err = errs.New(errs.PermissionDenied, "The account has a passkey; sign in with it.").With("type", "PasskeyRequired")
+	}
+	return err
 }
 
 // required tells whether the installation wants the account to have a second factor.

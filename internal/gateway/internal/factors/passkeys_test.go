@@ -1,6 +1,7 @@
 package factors_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -135,6 +136,8 @@ func TestDishonestPasskeys(t *testing.T) {
 			"another key":        func(d *device) { d.key = thief.key },
 			"another account":    func(d *device) { d.handle = text([]byte("somebody else")) },
 			"no account":         func(d *device) { d.handle = "" },
+			"no text":            func(d *device) { d.handle = text([]byte{0xff, 0xfe}) },
+			"a text with NUL":    func(d *device) { d.handle = text([]byte("a\x00b")) },
 			"an unknown key":     func(d *device) { d.id = make([]byte, 32) },
 			"a count of before":  func(d *device) { d.count = 0 },
 			"the count of today": func(d *device) { d.count-- },
@@ -153,7 +156,7 @@ func TestDishonestPasskeys(t *testing.T) {
 			}
 			reg := newDevice(t)
 			change(reg)
-			if name == "another account" || name == "no account" || strings.Contains(name, "count") || strings.Contains(name, "key") {
+			if name == "another account" || name == "no account" || strings.Contains(name, "text") || strings.Contains(name, "count") || strings.Contains(name, "key") {
 				continue
 			}
 			c, err = h.factors.BeginPasskey(owner, "")
@@ -210,6 +213,53 @@ func TestRecent(t *testing.T) {
 		_, err = h.factors.BeginPasskey(owner, "")
 		want(t, err, errs.PermissionDenied)
 	})
+}
+
+// The session of a device that somebody let in is no sign-in, however new it is.
+func TestDevicesAreNotRecent(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, h *house) {
+		user, err := h.accounts.User(t.Context(), access.From(h.signIn()).UserID)
+		h.must(err)
+		signed, err := h.accounts.Begin(h.caller(access.Principal{}), identity.Start{User: user, Provider: identity.LocalProvider, ClientID: "television", Strong: true})
+		h.must(err)
+		ctx := h.request(signed)
+		_, err = h.factors.BeginPasskey(ctx, "")
+		want(t, err, errs.PermissionDenied)
+		_, err = h.factors.BeginPasskey(ctx, password)
+		h.must(err)
+		h.must(h.factors.Confirm(ctx, password))
+		_, err = h.factors.BeginPasskey(ctx, "")
+		h.must(err)
+	})
+}
+
+// Where a second factor is wanted, an account with a passkey has one: the password alone sets up no other.
+func TestPasswordGetsRoundNoPasskey(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, h *house) {
+		early := h.signIn()
+		offer, err := h.factors.OfferTOTP(early, password)
+		h.must(err)
+		d := newDevice(t)
+		d.register(h, early)
+		for _, ctx := range []context.Context{early, h.signIn()} {
+			_, err = h.factors.OfferTOTP(ctx, password)
+			want(t, err, errs.PermissionDenied)
+			_, err = h.factors.ConfirmTOTP(ctx, h.code(offer.Secret))
+			want(t, err, errs.PermissionDenied)
+			_, err = h.factors.Prove(ctx, factors.Proof{TOTP: h.code(offer.Secret)})
+			want(t, err, errs.NotFound)
+			_, err = h.factors.BeginPasskey(ctx, password)
+			want(t, err, errs.PermissionDenied)
+		}
+		anyone := h.caller(access.Principal{})
+		c, err := h.factors.BeginSignIn(anyone)
+		h.must(err)
+		signed, err := h.factors.SignIn(anyone, d.use(c))
+		h.must(err)
+		h.enrol(h.request(signed))
+	}, func(c *config.Config) { c.ForceMFA = true })
 }
 
 // There is an end to how many passkeys an account has; other people's are not there.

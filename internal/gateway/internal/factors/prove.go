@@ -88,16 +88,21 @@ func wrong(proof Proof) string {
 	return "Bad TOTP: the code is wrong, was used before, or has expired; wait for the next one."
 }
 
-// check accepts a recovery code, a code of the authenticator that counts, or, unless the session still owes its second
+// check accepts a recovery code, a code of the authenticator that counts, or, unless the session still owes another
 // factor, the first code of the one that was offered.
 func (f *Factors) check(ctx context.Context, tx *sqldb.Tx, user identity.User, proof Proof) (outcome, error) {
 	a, err := f.authenticator(ctx, tx, user.ID)
 	if err != nil {
 		return outcome{}, err
 	}
-	owes := access.From(ctx).Pending && user.MFA != ""
-	if owes {
-		a.offered = ""
+	if access.From(ctx).Pending && a.offered != "" {
+		keys, err := passkeysOf(ctx, tx, user.ID)
+		if err != nil {
+			return outcome{}, err
+		}
+		if user.MFA != "" || len(keys) > 0 {
+			a.offered = ""
+		}
 	}
 	if a.secret == "" && a.offered == "" {
 		return outcome{}, errs.New(errs.NotFound, "No MFA configured: set up a second factor with POST /v2/user/mfa.")

@@ -3,6 +3,8 @@ package factors
 import (
 	"context"
 	"encoding/json"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/go-webauthn/webauthn/protocol"
 	"github.com/go-webauthn/webauthn/webauthn"
@@ -65,6 +67,9 @@ func (f *Factors) welcome(user identity.User) bool {
 
 // holder reads the account that a browser names, with its passkeys; an empty one when there is none.
 func (f *Factors) holder(ctx context.Context, userID string) (holder, error) {
+	if !utf8.ValidString(userID) || strings.ContainsRune(userID, 0) { // no database takes such a text, and nobody has such an id
+		return holder{}, nil
+	}
 	user, err := f.deps.Accounts.User(ctx, userID)
 	if errs.CodeOf(err) == errs.NotFound {
 		return holder{}, nil

@@ -22,7 +22,7 @@ const (
 // signIn is the sign-in of a person a provider vouches for.
 func (p person) signIn(life time.Duration, browser bool) identity.LinkedSignIn {
 	in := identity.LinkedSignIn{Link: p.link(), Life: life, Browser: browser}
-	if p.provider.Signup {
+	if p.provider.Signup && !p.outside() {
 		in.New = p.account()
 	}
 	return in
@@ -90,8 +90,12 @@ func (p person) address() string {
 	return strings.ToLower(text)
 }
 
-// verified tells whether the provider says that it has verified the address; some say so in a text.
+// verified tells whether the provider says that it has verified the address; some say so in a text. What it says is about
+// the claim email, and about no other that the operator may have named.
 func (p person) verified() bool {
+	if p.provider.Attributes.Email != "email" {
+		return false
+	}
 	switch said := p.claims["email_verified"].(type) {
 	case bool:
 		return said
@@ -102,8 +106,17 @@ func (p person) verified() bool {
 	}
 }
 
-func (p person) trusted(address string) bool {
-	return p.provider.TrustEmail || slices.Contains(p.provider.Domains, address[strings.LastIndexByte(address, '@')+1:])
+func (p person) trusted(address string) bool { return p.provider.TrustEmail || p.listed(address) }
+
+func (p person) listed(address string) bool {
+	return slices.Contains(p.provider.Domains, address[strings.LastIndexByte(address, '@')+1:])
+}
+
+// outside tells that the provider vouches for an address of none of its domains, where the operator lists some: whoever has
+// it is somebody else's.
+func (p person) outside() bool {
+	address := p.address()
+	return len(p.provider.Domains) > 0 && address != "" && p.verified() && !p.listed(address)
 }
 
 // kept is what is stored of the claims, for rules and for their owner: plain values and lists of texts, without those of the

@@ -142,6 +142,8 @@ func (f *Federation) destination(made flow) string {
 	switch {
 	case made.Interaction != "":
 		return f.deps.Config.Issuer() + "/oidc/auth/" + made.Interaction
+	case made.ReturnTo != "" && made.Here:
+		return f.deps.Config.Issuer() + made.ReturnTo
 	case made.ReturnTo != "":
 		return f.deps.Config.Console() + made.ReturnTo
 	default:
@@ -177,7 +179,11 @@ func (f *Federation) refuse(ctx context.Context, made flow, err error) (Arrival,
 }
 
 func (f *Federation) signinPage(made flow, reason string) string {
-	page, err := url.Parse(f.deps.Config.SigninPage())
+	address := f.deps.Config.SigninPage()
+	if made.Here {
+		address = f.deps.Config.Issuer() + "/signin"
+	}
+	page, err := url.Parse(address)
 	if err != nil {
 		return f.deps.Config.Console() + "/signin"
 	}

@@ -28,6 +28,8 @@ type Request struct {
 	Interaction string
 	// ReturnTo is the path to go to afterwards; may be empty.
 	ReturnTo string
+	// Here tells that ReturnTo is a path of our own pages, which are not always where the console is.
+	Here bool
 	// Browser is the secret that the browser was given before; may be empty.
 	Browser string
 }
@@ -43,6 +45,7 @@ type flow struct {
 	Verifier    string `json:"verifier"`
 	Interaction string `json:"interaction,omitempty"`
 	ReturnTo    string `json:"returnTo,omitempty"`
+	Here        bool   `json:"here,omitempty"`
 	// Session is the session that asked for a link; empty for a sign-in.
 	Session string `json:"session,omitempty"`
 }
@@ -57,7 +60,7 @@ func (f *Federation) Begin(ctx context.Context, r Request) (Departure, error) {
 	if r.Interaction != "" && !interactionForm.MatchString(r.Interaction) {
 		return Departure{}, errs.Parameter("interaction", "use the one the sign-in page was given")
 	}
-	made := flow{Provider: r.Provider, Interaction: r.Interaction}
+	made := flow{Provider: r.Provider, Interaction: r.Interaction, Here: r.Here}
 	if r.ReturnTo != "" {
 		made.ReturnTo = safePath(r.ReturnTo)
 	}

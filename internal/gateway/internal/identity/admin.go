@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"atelier/internal/access"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 )
@@ -25,11 +26,29 @@ type UserPatch struct {
 
 // PatchUser changes an account, as a super admin.
 func (i *Identity) PatchUser(ctx context.Context, userID string, patch UserPatch) (User, error) {
+	if err := patch.allowed(access.From(ctx), userID); err != nil {
+		return User{}, err
+	}
 	u, err := i.update(ctx, userID, patch.apply)
 	if sqldb.IsUnique(err) {
 		return u, errs.New(errs.AlreadyExists, "Another account has this e-mail address.")
 	}
 	return u, err
+}
+
+// allowed refuses to let a token that may leak hand out more than itself: who is a super admin, and at which address an
+// account is reached, is decided by people in a session, and never for machines.
+func (patch UserPatch) allowed(caller access.Principal, userID string) error {
+	if patch.SuperAdmin == nil && patch.Email == nil {
+		return nil
+	}
+	if caller.Credential != access.BySession || caller.IsService() {
+		return errs.New(errs.PermissionDenied, "Sign in to change platformRole or email; an access token cannot.")
+	}
+	if strings.HasPrefix(userID, access.ServicePrefix) {
+		return errs.New(errs.PermissionDenied, "A service account has no address and is never a super admin; give it rights in workspaces.")
+	}
+	return nil
 }
 
 func (patch UserPatch) apply(u *User) error {
@@ -49,10 +68,14 @@ func (patch UserPatch) apply(u *User) error {
 		u.Email, u.Verified = normalEmail(*patch.Email), true // an administrator vouches for it
 	}
 	if patch.Status != nil {
+		u.Verified = u.Verified || u.Status == Pending && *patch.Status == Validated
 		u.Status = *patch.Status
 	}
 	if patch.SuperAdmin != nil {
-		u.SuperAdmin = *patch.SuperAdmin
+		if !*patch.SuperAdmin && u.SuperAdmin && !u.stored {
+			return errs.New(errs.Conflict, "The account is a super admin because SUPER_ADMIN_EMAILS lists its address; change the configuration.")
+		}
+		u.stored, u.SuperAdmin = *patch.SuperAdmin, *patch.SuperAdmin
 	}
 	if patch.Groups != nil {
 		u.Groups = mergeGroups(u.Groups, *patch.Groups, patch.GroupsMode)
@@ -81,9 +104,11 @@ type UserQuery struct {
 	Status                    Status
 	Group                     string
 	SuperAdmin                *bool
-	CreatedAfter              time.Time
-	CreatedBefore             time.Time
-	Limit, Offset             int
+	// Verified narrows it to people who have shown that their address is theirs.
+	Verified      bool
+	CreatedAfter  time.Time
+	CreatedBefore time.Time
+	Limit, Offset int
 }
 
 // FindUsers lists the accounts of people that match, and how many there are in all.
@@ -129,6 +154,9 @@ func (q UserQuery) where() (string, []any) {
 		conditions = append(conditions, `u.password_hash <> ''`)
 	default:
 		conditions = append(conditions, `EXISTS (SELECT 1 FROM gw_links p WHERE p.user_id = u.id AND p.provider = `+bind(q.Provider)+`)`)
+	}
+	if q.Verified {
+		conditions = append(conditions, `u.email_verified = 1`)
 	}
 	if q.Status != "" {
 		conditions = append(conditions, `u.status = `+bind(q.Status))

@@ -38,6 +38,8 @@ type Deps struct {
 	Config config.Config
 	// Post mails a letter in the caller's transaction.
 	Post func(ctx context.Context, tx *sqldb.Tx, letter Letter) error
+	// Disown removes the second factors and passkeys of an account, in the caller's transaction.
+	Disown func(ctx context.Context, tx *sqldb.Tx, userID string) error
 	// TouchKey writes that an API key was used.
 	TouchKey func(ctx context.Context, keyID string) error
 	// Revoked tells that the token with an id was revoked while its session goes on.

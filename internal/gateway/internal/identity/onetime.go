@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"atelier/internal/errs"
+	"atelier/internal/gateway/internal/limits"
 	"atelier/internal/sqldb"
 )
 
@@ -49,19 +50,36 @@ func (i *Identity) mailToken(ctx context.Context, tx *sqldb.Tx, u User, purpose 
 
 // useToken takes a one-time token and gives the account it is for. Of several at once exactly one succeeds.
 func (i *Identity) useToken(ctx context.Context, tx *sqldb.Tx, purpose Purpose, secret string) (User, error) {
-	invalid := errs.New(errs.InvalidParameter, "The link has been used already, or has expired; ask for a new one.").
-		With("type", "InvalidOrExpiredToken")
 	if secret == "" {
-		return User{}, invalid
+		return User{}, badOneTime()
 	}
 	var userID string
 	err := tx.QueryRow(ctx, `DELETE FROM gw_one_time WHERE hash = $1 AND purpose = $2 AND expires_at > $3 RETURNING user_id`,
 		hashSecret(secret), purpose, sqldb.Millis(i.deps.Clock.Now())).Scan(&userID)
 	if sqldb.IsNotFound(err) {
-		return User{}, invalid
+		return User{}, badOneTime()
 	}
 	if err != nil {
 		return User{}, err
 	}
-	return i.userBy(ctx, tx, "u.id", userID)
+	return i.held(ctx, tx, userID)
+}
+
+// oneTimeKnown tells whether a mailed token could be used, before anything costly is done for it. Guesses are counted.
+func (i *Identity) oneTimeKnown(ctx context.Context, purpose Purpose, secret string) (bool, error) {
+	if err := i.deps.Limits.Blocked(ctx, limits.Code, ""); err != nil {
+		return false, err
+	}
+	var count int
+	err := i.deps.DB.QueryRow(ctx, `SELECT COUNT(*) FROM gw_one_time WHERE hash = $1 AND purpose = $2 AND expires_at > $3`,
+		hashSecret(secret), purpose, sqldb.Millis(i.deps.Clock.Now())).Scan(&count)
+	if err == nil && count == 0 {
+		i.deps.Limits.Failed(ctx, limits.Code, "")
+	}
+	return count > 0, err
+}
+
+func badOneTime() error {
+	return errs.New(errs.InvalidParameter, "The link has been used already, or has expired; ask for a new one.").
+		With("type", "InvalidOrExpiredToken")
 }

@@ -51,11 +51,21 @@ func (i *Identity) ResetPassword(ctx context.Context, token, password string) (u
 	if err := i.checkNewPassword("password", password); err != nil {
 		return u, err
 	}
+	known, err := i.oneTimeKnown(ctx, ForPassword, token)
+	if err == nil && !known {
+		err = badOneTime()
+	}
+	if err != nil {
+		return u, err
+	}
 	hash, err := i.hashPassword(ctx, password)
 	if err != nil {
 		return u, err
 	}
 	err = i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		if err := lockAdmins(ctx, tx); err != nil {
+			return err
+		}
 		if u, err = i.useToken(ctx, tx, ForPassword, token); err != nil {
 			return err
 		}
@@ -65,6 +75,12 @@ func (i *Identity) ResetPassword(ctx context.Context, token, password string) (u
 		before := u
 		if u.Status == Pending && i.deps.Config.AccountValidation != validateManual {
 			u.Status = Validated // the mail has arrived, which is all that validation asks
+		}
+		if !u.Verified { // whoever made the account has never shown that the address is theirs: nothing of theirs stays
+			if err := i.disown(ctx, tx, u.ID); err != nil {
+				return err
+			}
+			u.MFA = ""
 		}
 		u.Verified = true
 		if err := i.setPassword(ctx, tx, u, hash, ""); err != nil {
@@ -78,7 +94,21 @@ func (i *Identity) ResetPassword(ctx context.Context, token, password string) (u
 		})
 	})
 	i.sessions.InvalidateAll()
+	i.tokens.InvalidateAll()
 	return u, err
+}
+
+// disown takes every way in from an account that its owner takes over for the first time.
+func (i *Identity) disown(ctx context.Context, tx *sqldb.Tx, userID string) error {
+	for _, statement := range []string{
+		`DELETE FROM gw_access_tokens WHERE user_id = $1`, `DELETE FROM gw_links WHERE user_id = $1`,
+		`UPDATE gw_users SET contested = 0 WHERE id = $1`,
+	} {
+		if _, err := tx.Exec(ctx, statement, userID); err != nil {
+			return err
+		}
+	}
+	return i.deps.Disown(ctx, tx, userID)
 }
 
 // ChangePassword sets a new password for the caller, who knows the present one. Other sessions end, this one stays.

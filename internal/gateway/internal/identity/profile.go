@@ -20,8 +20,13 @@ type Profile struct {
 // maxMeta is the largest free-form data of an account, in bytes of JSON.
 const maxMeta = 32 << 10
 
-// UpdateProfile changes the caller's own account.
+// UpdateProfile changes the caller's own account. A picture that is no longer shown is no longer public.
 func (i *Identity) UpdateProfile(ctx context.Context, p Profile) (User, error) {
+	if p.Photo != nil && *p.Photo == "" {
+		if err := i.dropPhotos(ctx, ""); err != nil {
+			return User{}, err
+		}
+	}
 	return i.update(ctx, access.From(ctx).UserID, func(u *User) error {
 		for _, field := range []struct {
 			value *string
@@ -77,13 +82,28 @@ func (i *Identity) SetMFA(ctx context.Context, tx *sqldb.Tx, userID, method stri
 	return err
 }
 
+// lockAdmins lets one transaction at a time decide who is a super admin, so that two cannot remove each other. It comes
+// before any account is held.
+func lockAdmins(ctx context.Context, tx *sqldb.Tx) error {
+	_, err := tx.Exec(ctx, `UPDATE gw_locks SET taken = taken + 1 WHERE name = 'admins'`)
+	return err
+}
+
+// held reads an account that nobody else can change until the transaction ends.
+func (i *Identity) held(ctx context.Context, tx *sqldb.Tx, userID string) (User, error) {
+	if err := i.hold(ctx, tx, userID); err != nil {
+		return User{}, err
+	}
+	return i.userBy(ctx, tx, "u.id", userID)
+}
+
 // update changes an account and stores it with its event. Of two at once the second sees what the first did.
 func (i *Identity) update(ctx context.Context, userID string, edit func(*User) error) (u User, err error) {
 	err = i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		if _, err := tx.Exec(ctx, `UPDATE gw_users SET updated_at = updated_at WHERE id = $1`, userID); err != nil { // holds the row
+		if err := lockAdmins(ctx, tx); err != nil {
 			return err
 		}
-		if u, err = i.userBy(ctx, tx, "u.id", userID); err != nil {
+		if u, err = i.held(ctx, tx, userID); err != nil {
 			return err
 		}
 		before := u
@@ -100,6 +120,9 @@ func (i *Identity) update(ctx context.Context, userID string, edit func(*User) e
 
 // AskDeletion mails the caller a link that deletes the account.
 func (i *Identity) AskDeletion(ctx context.Context) error {
+	if err := i.deps.Limits.ResetAllowed(ctx, access.From(ctx).UserID); err != nil {
+		return err
+	}
 	return i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
 		u, err := i.userBy(ctx, tx, "u.id", access.From(ctx).UserID)
 		if err != nil {
@@ -115,6 +138,9 @@ func (i *Identity) AskDeletion(ctx context.Context) error {
 // DeleteByToken deletes the account that a mailed link is for. userID, when given, must be its id.
 func (i *Identity) DeleteByToken(ctx context.Context, userID, token string) error {
 	err := i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		if err := lockAdmins(ctx, tx); err != nil {
+			return err
+		}
 		u, err := i.useToken(ctx, tx, ForDeletion, token)
 		if err != nil {
 			return err
@@ -132,7 +158,10 @@ func (i *Identity) DeleteByToken(ctx context.Context, userID, token string) erro
 // DeleteUser deletes an account; what it had access to forgets it.
 func (i *Identity) DeleteUser(ctx context.Context, userID string) error {
 	err := i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		u, err := i.userBy(ctx, tx, "u.id", userID)
+		if err := lockAdmins(ctx, tx); err != nil {
+			return err
+		}
+		u, err := i.held(ctx, tx, userID)
 		if err != nil {
 			return err
 		}
@@ -164,16 +193,27 @@ func (i *Identity) remove(ctx context.Context, tx *sqldb.Tx, u User) error {
 
 // keepOneAdmin refuses to take the last super admin away.
 func (i *Identity) keepOneAdmin(ctx context.Context, tx *sqldb.Tx, userID string) error {
-	var others int
-	err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM gw_users WHERE super_admin = 1 AND status = $1 AND id <> $2`, Validated, userID).Scan(&others)
+	others, err := i.countAdmins(ctx, tx, userID)
 	if err == nil && others == 0 {
 		return errs.New(errs.Conflict, "This is the last super admin; make another one first.")
 	}
 	return err
 }
 
-// KeepPhoto notes that a content of the blob store is a profile picture, so that it may be shown to everyone.
+// dropPhotos makes the caller's pictures private again, but one.
+func (i *Identity) dropPhotos(ctx context.Context, except string) error {
+	return i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, `DELETE FROM gw_photos WHERE user_id = $1 AND hash <> $2`, access.From(ctx).UserID, except)
+		return err
+	})
+}
+
+// KeepPhoto notes that a content of the blob store is the caller's picture, so that it may be shown to everyone. The one
+// before is not any more.
 func (i *Identity) KeepPhoto(ctx context.Context, hash string) error {
+	if err := i.dropPhotos(ctx, hash); err != nil {
+		return err
+	}
 	return i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO gw_photos (hash, user_id, created_at) VALUES ($1, $2, $3) ON CONFLICT (hash, user_id) DO NOTHING`,
 			hash, access.From(ctx).UserID, sqldb.Millis(i.deps.Clock.Now()))

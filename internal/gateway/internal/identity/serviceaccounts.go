@@ -30,7 +30,7 @@ type ServiceAccount struct {
 }
 
 const (
-	serviceUserPrefix   = servicePrefix + "platform:"
+	serviceUserPrefix   = access.ServicePrefix + "platform:"
 	serviceSecretPrefix = "sas_platform_"
 	defaultServiceLife  = time.Hour
 )
@@ -45,8 +45,8 @@ type ServiceDraft struct {
 // AddServiceAccount makes a service account and its secret, which is shown once.
 func (i *Identity) AddServiceAccount(ctx context.Context, slug string, draft ServiceDraft) (secret string, made ServiceAccount, err error) {
 	secret, now := serviceSecretPrefix+i.deps.IDs.Secret(), i.now()
-	made = ServiceAccount{Slug: slug, UserID: serviceUserPrefix + slug, Name: slug, Mask: mask(secret), Scopes: access.Scopes(), Created: now, Rotated: now}
-	if err := draft.apply(&made); err != nil {
+	made = ServiceAccount{Slug: slug, UserID: serviceUserPrefix + slug, Name: slug, Mask: mask(secret), Scopes: ownScopes(ctx), Created: now, Rotated: now}
+	if err := draft.apply(ctx, &made); err != nil {
 		return "", made, err
 	}
 	err = i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
@@ -67,7 +67,13 @@ func (i *Identity) AddServiceAccount(ctx context.Context, slug string, draft Ser
 	return secret, made, err
 }
 
-func (draft ServiceDraft) apply(s *ServiceAccount) error {
+// ownScopes are those of the caller's token: nobody hands out more.
+func ownScopes(ctx context.Context) []string {
+	caller := access.From(ctx)
+	return slices.DeleteFunc(access.Scopes(), func(s string) bool { return !slices.Contains(caller.Scopes, s) })
+}
+
+func (draft ServiceDraft) apply(ctx context.Context, s *ServiceAccount) error {
 	if draft.Name != nil {
 		s.Name = *draft.Name
 	}
@@ -83,6 +89,9 @@ func (draft ServiceDraft) apply(s *ServiceAccount) error {
 	for index, scope := range *draft.Scopes {
 		if !slices.Contains(access.Scopes(), scope) {
 			return errs.Invalid(errs.Field{Field: fmt.Sprintf("scopes[%d]", index), Message: "use one of " + strings.Join(access.Scopes(), ", ")})
+		}
+		if !slices.Contains(ownScopes(ctx), scope) {
+			return errs.Newf(errs.InsufficientScope, "Your own token lacks the scope %s, so it cannot be given on.", scope)
 		}
 	}
 	s.Scopes = *draft.Scopes
@@ -141,7 +150,7 @@ func (i *Identity) UpdateServiceAccount(ctx context.Context, slug string, draft 
 			return err
 		}
 		before := s.facts()
-		if err := draft.apply(&s); err != nil {
+		if err := draft.apply(ctx, &s); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `UPDATE gw_service_accounts SET description = $1, scopes = $2, disabled = $3 WHERE slug = $4`,
@@ -208,7 +217,7 @@ func (i *Identity) DeleteServiceAccount(ctx context.Context, slug string) error 
 
 // ServiceToken exchanges a service account's secret for a token. An unknown account and a wrong secret look the same.
 func (i *Identity) ServiceToken(ctx context.Context, slug, secret string, life time.Duration) (SignedIn, ServiceAccount, error) {
-	if err := i.deps.Limits.Blocked(ctx, limits.Key, "sa:"+slug); err != nil {
+	if err := i.deps.Limits.Blocked(ctx, limits.Key, ""); err != nil {
 		return SignedIn{}, ServiceAccount{}, err
 	}
 	s, err := scanService(i.deps.DB.QueryRow(ctx, `SELECT `+serviceColumns+` WHERE a.slug = $1 AND a.hash = $2`, slug, hashSecret(secret)).Scan)
@@ -216,7 +225,7 @@ func (i *Identity) ServiceToken(ctx context.Context, slug, secret string, life t
 		return SignedIn{}, s, err
 	}
 	if err != nil || s.Disabled {
-		i.deps.Limits.Failed(ctx, limits.Key, "sa:"+slug)
+		i.deps.Limits.Failed(ctx, limits.Key, "") // by network alone: others must not be able to block an account by its name
 		return SignedIn{}, s, errs.New(errs.InvalidCredentials, "The service account or its secret is wrong.")
 	}
 	user, err := i.User(ctx, s.UserID)
@@ -227,7 +236,6 @@ func (i *Identity) ServiceToken(ctx context.Context, slug, secret string, life t
 		life = defaultServiceLife
 	}
 	life = min(life, i.deps.Config.ServiceTokenMaxAge, i.deps.Config.AccessTokensMaxAge) // the key is kept no longer
-	i.deps.Limits.Passed(ctx, limits.Key, "sa:"+slug)
 	i.seen.note(seenService, s.UserID)
 	signedIn, err := i.Begin(ctx, Start{User: user, Provider: ServiceProvider, Life: life, Scopes: s.Scopes, Strong: true})
 	return signedIn, s, err

@@ -28,6 +28,9 @@ type Session struct {
 	FactorAt time.Time
 }
 
+// SignedInHere tells that its owner signed in on one of our pages, rather than let a device in.
+func (s Session) SignedInHere() bool { return s.ClientID == signInClient }
+
 // sessionState is what requests need to know about their session and its account, believed for two seconds.
 type sessionState struct {
 	user    User
@@ -187,6 +190,12 @@ func (i *Identity) FindBrowser(ctx context.Context, secret string) (Browser, err
 		return Browser{}, badToken("nobody is signed in in this browser")
 	}
 	return Browser{Session: state.session, User: state.user, Pending: state.pending()}, nil
+}
+
+// Alive tells whether a session goes on and owes nothing.
+func (i *Identity) Alive(ctx context.Context, sessionID string) (bool, error) {
+	state, err := i.readSession(ctx, "s.id", sessionID)
+	return err == nil && !state.ended && !state.pending(), err
 }
 
 // Sessions lists the sessions of a user that have not ended, the newest first.

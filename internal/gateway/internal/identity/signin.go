@@ -174,7 +174,8 @@ func signInAct(ctx context.Context, start Start, s Session) Act {
 	return Act{
 		Type: "gateway.login.succeeded", TargetType: "users", TargetID: start.User.ID,
 		Payload: map[string]any{
-			"id": start.User.ID, "email": start.User.Email, "ip": address(ctx), "provider": start.Provider, "authData": start.User.AuthData,
+			"actor": map[string]any{"kind": string(principalOf(start.User).Kind), "userId": start.User.ID, "sessionId": s.ID},
+			"id":    start.User.ID, "email": start.User.Email, "ip": address(ctx), "provider": start.Provider, "authData": start.User.AuthData,
 			"session": map[string]any{
 				"id": s.ID, "expires": s.Expires.UTC().Format(time.RFC3339), "expiresIn": int(s.Expires.Sub(s.Created).Seconds()),
 			},

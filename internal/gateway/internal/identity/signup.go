@@ -54,7 +54,31 @@ func (i *Identity) SignUp(ctx context.Context, wanted SignUp) (made User, valida
 	if validation == validateAuto || validation == validateManual {
 		return made, validation, errs.New(errs.AlreadyExists, "There is an account with this e-mail address; sign in, or reset its password.")
 	}
-	return made, validation, i.tellOwner(ctx, made)
+	return made, validation, i.signUpAgain(ctx, made, hash)
+}
+
+// signUpAgain handles a sign-up with an address that has an account. The owner of one that is validated is told by mail. One
+// that still waits takes the newest password and a new link, and its validation asks for that password: whoever follows the
+// link must be who chose it.
+func (i *Identity) signUpAgain(ctx context.Context, made User, hash string) error {
+	return i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		known, err := i.userBy(ctx, tx, "u.email", made.Email)
+		if err == nil {
+			known, err = i.held(ctx, tx, known.ID)
+		}
+		if err != nil {
+			return err
+		}
+		if known.Status != Pending || known.Verified {
+			return i.deps.Post(ctx, tx, Letter{Purpose: ForValidation, To: made.Email, Language: made.Language, Link: i.deps.Config.SigninPage(), Known: true})
+		}
+		if _, err := tx.Exec(ctx, `UPDATE gw_users SET password_hash = $1, first_name = $2, last_name = $3, language = $4, contested = 1 WHERE id = $5`,
+			hash, made.FirstName, made.LastName, made.Language, known.ID); err != nil {
+			return err
+		}
+		known.Language = made.Language
+		return i.mailToken(ctx, tx, known, ForValidation, i.deps.Config.Console()+"/validate")
+	})
 }
 
 // checkAddress refuses an address that no mail can be sent to.
@@ -92,15 +116,6 @@ func (u *User) facts() map[string]any {
 	return facts
 }
 
-// tellOwner mails the owner of an account that its address was used to sign up again.
-func (i *Identity) tellOwner(ctx context.Context, made User) error {
-	return i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		return i.deps.Post(ctx, tx, Letter{
-			Purpose: ForValidation, To: made.Email, Language: made.Language, Link: i.deps.Config.SigninPage(), Known: true,
-		})
-	})
-}
-
 // AskValidation mails a new link to an account that waits for its validation. The answer is the same for every address.
 func (i *Identity) AskValidation(ctx context.Context, email, language string) error {
 	if err := i.deps.Limits.ResetAllowed(ctx, email); err != nil {
@@ -121,8 +136,12 @@ func (i *Identity) AskValidation(ctx context.Context, email, language string) er
 	})
 }
 
-// Validate makes an account usable whose owner followed the mailed link.
-func (i *Identity) Validate(ctx context.Context, token string) error {
+// Validate makes an account usable whose owner followed the mailed link. Where several people may have chosen a password for
+// the address, and where it is that of a super admin, the password is asked for too.
+func (i *Identity) Validate(ctx context.Context, token, password string) error {
+	if err := i.confirmValidation(ctx, token, password); err != nil {
+		return err
+	}
 	return i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
 		u, err := i.useToken(ctx, tx, ForValidation, token)
 		if err != nil {
@@ -137,6 +156,41 @@ func (i *Identity) Validate(ctx context.Context, token string) error {
 	})
 }
 
+// confirmValidation looks whether the password is needed, and is right. A sign-up between this and the validation makes the
+// link void.
+func (i *Identity) confirmValidation(ctx context.Context, token, password string) error {
+	known, err := i.oneTimeKnown(ctx, ForValidation, token)
+	if err == nil && !known {
+		err = badOneTime()
+	}
+	if err != nil {
+		return err
+	}
+	var hash string
+	var contested bool
+	u, err := i.scanUser(i.deps.DB.QueryRow(ctx, `SELECT `+userColumns+`, u.password_hash, u.contested <> 0
+		FROM gw_one_time o JOIN gw_users u ON u.id = o.user_id WHERE o.hash = $1`, hashSecret(token)).Scan, &hash, &contested)
+	if sqldb.IsNotFound(err) {
+		return badOneTime()
+	}
+	if err != nil || !contested && !i.listedAdmin(u.Email) {
+		return err
+	}
+	if password == "" {
+		return errs.New(errs.InvalidCredentials, "Send the password of the account as well.").With("type", "PasswordRequired")
+	}
+	if err := i.deps.Limits.LoginAllowed(ctx, u.Email); err != nil {
+		return err
+	}
+	fits, err := i.checkPassword(ctx, password, hash)
+	if err == nil && !fits {
+		i.deps.Limits.LoginFailed(ctx, u.Email)
+		err = errs.New(errs.InvalidCredentials, "The password is not the one that was chosen last for this address; sign up again, or try another.").
+			With("type", "PasswordRequired")
+	}
+	return err
+}
+
 // change stores an account that was changed, with its event. An account that is no longer valid is signed out everywhere,
 // and the last super admin stays one.
 func (i *Identity) change(ctx context.Context, tx *sqldb.Tx, u, before User) error {
@@ -147,6 +201,11 @@ func (i *Identity) change(ctx context.Context, tx *sqldb.Tx, u, before User) err
 	}
 	if u.Status != Validated {
 		if _, err := i.endSessions(ctx, tx, `user_id = $2`, u.ID); err != nil {
+			return err
+		}
+	}
+	if u.Email != before.Email { // links that were mailed to another address are void
+		if _, err := tx.Exec(ctx, `DELETE FROM gw_one_time WHERE user_id = $1`, u.ID); err != nil {
 			return err
 		}
 	}

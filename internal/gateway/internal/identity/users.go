@@ -4,10 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"atelier/internal/access"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 )
@@ -25,6 +28,8 @@ type User struct {
 	Verified   bool
 	Anonymous  bool
 	SuperAdmin bool
+	// stored tells that the account is a super admin by its own, not only because the configuration lists its address.
+	stored bool
 	// HasPassword tells that the account can sign in here, besides external providers.
 	HasPassword bool
 	// MFA is the second factor the account has set up: totp, or empty.
@@ -69,7 +74,7 @@ func (i *Identity) scanUser(scan func(...any) error, more ...any) (User, error) 
 	var created, updated, expires int64
 	var meta, groups, links string
 	fields := []any{
-		&u.ID, &u.Email, &u.FirstName, &u.LastName, &u.Language, &u.Photo, &u.Status, &u.Verified, &u.Anonymous, &u.SuperAdmin,
+		&u.ID, &u.Email, &u.FirstName, &u.LastName, &u.Language, &u.Photo, &u.Status, &u.Verified, &u.Anonymous, &u.stored,
 		&u.HasPassword, &u.MFA, &meta, &groups, &created, &updated, &u.UpdatedBy, &expires, &links,
 	}
 	if err := scan(append(fields, more...)...); err != nil {
@@ -85,7 +90,7 @@ func (i *Identity) scanUser(scan func(...any) error, more ...any) (User, error) 
 	if err := json.Unmarshal([]byte(groups), &u.Groups); err != nil {
 		return u, err
 	}
-	u.SuperAdmin = u.SuperAdmin || u.Verified && i.listedAdmin(u.Email)
+	u.SuperAdmin = u.stored || u.Verified && i.listedAdmin(u.Email)
 	return u, u.gatherAuthData(links)
 }
 
@@ -97,8 +102,10 @@ func (u *User) gatherAuthData(links string) error {
 		u.AuthData[AnonymousProvider] = map[string]any{"expiresAt": u.ExpiresAt.UTC().Format(time.RFC3339)}
 	case u.isService():
 		u.AuthData[ServiceProvider] = map[string]any{"id": u.ID}
-	case u.HasPassword:
+	case u.HasPassword && u.Verified: // an address that nobody has shown to be theirs proves nothing to a rule
 		u.AuthData[LocalProvider] = map[string]any{"id": u.ID, "email": u.Email}
+	case u.HasPassword:
+		u.AuthData[LocalProvider] = map[string]any{"id": u.ID}
 	}
 	for line := range strings.SplitSeq(links, "\n") {
 		provider, text, found := strings.Cut(line, " ")
@@ -114,9 +121,7 @@ func (u *User) gatherAuthData(links string) error {
 	return nil
 }
 
-const servicePrefix = "sa:"
-
-func (u *User) isService() bool { return strings.HasPrefix(u.ID, servicePrefix) }
+func (u *User) isService() bool { return strings.HasPrefix(u.ID, access.ServicePrefix) }
 
 // listedAdmin tells whether the configuration names the address. It counts only for those who have shown that it is theirs.
 func (i *Identity) listedAdmin(email string) bool {
@@ -156,7 +161,7 @@ func (i *Identity) insertUser(ctx context.Context, tx *sqldb.Tx, u User, passwor
 			password_hash, created_at, updated_at, updated_by, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 		u.ID, sql.NullString{String: u.Email, Valid: u.Email != ""}, u.FirstName, u.LastName, u.Language, u.Status, flag(u.Verified),
-		flag(u.Anonymous), flag(u.SuperAdmin), passwordHash, sqldb.Millis(u.CreatedAt), sqldb.Millis(u.UpdatedAt), u.UpdatedBy, expires)
+		flag(u.Anonymous), flag(u.stored), passwordHash, sqldb.Millis(u.CreatedAt), sqldb.Millis(u.UpdatedAt), u.UpdatedBy, expires)
 	return err
 }
 
@@ -173,7 +178,7 @@ func (i *Identity) saveUser(ctx context.Context, tx *sqldb.Tx, u User) error {
 	_, err = tx.Exec(ctx, `UPDATE gw_users SET email = $1, first_name = $2, last_name = $3, language = $4, photo = $5, status = $6,
 			email_verified = $7, super_admin = $8, mfa = $9, meta = $10, user_groups = $11, updated_at = $12, updated_by = $13 WHERE id = $14`,
 		sql.NullString{String: u.Email, Valid: u.Email != ""}, u.FirstName, u.LastName, u.Language, u.Photo, u.Status, flag(u.Verified),
-		flag(u.SuperAdmin && !i.listedAdmin(u.Email)), u.MFA, string(meta), string(groups), sqldb.Millis(u.UpdatedAt), u.UpdatedBy, u.ID)
+		flag(u.stored), u.MFA, string(meta), string(groups), sqldb.Millis(u.UpdatedAt), u.UpdatedBy, u.ID)
 	return err
 }
 
@@ -186,8 +191,7 @@ func flag(b bool) int {
 
 // EnsureAdmin makes a super admin when there is none. It returns the password when it had to invent one, to be shown once.
 func (i *Identity) EnsureAdmin(ctx context.Context) (invented string, err error) {
-	var count int
-	if err := i.deps.DB.QueryRow(ctx, `SELECT COUNT(*) FROM gw_users WHERE super_admin = 1`).Scan(&count); err != nil || count > 0 {
+	if count, err := i.countAdmins(ctx, i.deps.DB, ""); err != nil || count > 0 {
 		return "", err
 	}
 	password := i.deps.Config.AdminPassword.Reveal()
@@ -201,12 +205,34 @@ func (i *Identity) EnsureAdmin(ctx context.Context) (invented string, err error)
 	}
 	now := i.now()
 	admin := User{
-		ID: i.deps.IDs.User(), Email: normalEmail(i.deps.Config.AdminEmail), FirstName: "Admin", Status: Validated, Verified: true, SuperAdmin: true,
+		ID: i.deps.IDs.User(), Email: normalEmail(i.deps.Config.AdminEmail), FirstName: "Admin", Status: Validated, Verified: true, stored: true,
 		CreatedAt: now, UpdatedAt: now,
 	}
 	err = i.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error { return i.insertUser(ctx, tx, admin, hash) })
 	if sqldb.IsUnique(err) {
-		return "", nil // another instance was first
+		return "", i.explainNoAdmin(ctx)
 	}
 	return invented, errs.Wrap(err, "create the super admin")
+}
+
+// explainNoAdmin tells why there is no super admin though its address is taken: another instance was first, or the address
+// is that of an ordinary account, which is not made an administrator behind anybody's back.
+func (i *Identity) explainNoAdmin(ctx context.Context) error {
+	count, err := i.countAdmins(ctx, i.deps.DB, "")
+	if err != nil || count > 0 || len(i.deps.Config.SuperAdminEmails) > 0 {
+		return err
+	}
+	return errors.New("there is no super admin, and ADMIN_EMAIL belongs to an ordinary account: name a super admin's address in SUPER_ADMIN_EMAILS, or choose another ADMIN_EMAIL")
+}
+
+// countAdmins counts the super admins that can sign in, besides one: those stored as such and those that the configuration
+// lists.
+func (i *Identity) countAdmins(ctx context.Context, r sqldb.Reader, besides string) (count int, err error) {
+	condition, args := `super_admin = 1`, []any{Validated, besides}
+	for _, listed := range i.deps.Config.SuperAdminEmails {
+		args = append(args, normalEmail(listed))
+		condition += ` OR email_verified = 1 AND email = $` + strconv.Itoa(len(args))
+	}
+	err = r.QueryRow(ctx, `SELECT COUNT(*) FROM gw_users WHERE status = $1 AND id <> $2 AND (`+condition+`)`, args...).Scan(&count)
+	return count, err
 }

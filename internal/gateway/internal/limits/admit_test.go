@@ -63,7 +63,7 @@ func cut(line string) (method, path string, err error) {
 	return method, path, err
 }
 
-// Each kind of caller has its limit; what is counted is the caller, or the network of one without a credential.
+// Each kind of caller has its limit; what is counted is the caller, or the network of a visitor and of one without a credential.
 func TestCallers(t *testing.T) {
 	t.Parallel()
 	visitor := access.Principal{Kind: access.Anonymous, UserID: "v"}
@@ -80,8 +80,8 @@ func TestCallers(t *testing.T) {
 		{"another user", "192.0.2.1", user("b"), 60},
 		{"a key", "192.0.2.1", key, 120},
 		{"a visitor", "192.0.2.1", visitor, 30},
-		{"nobody", "192.0.2.1", access.Principal{}, 30},
-		{"nobody again", "192.0.2.1", access.Principal{}, 0},
+		{"another visitor there", "192.0.2.1", access.Principal{Kind: access.Anonymous, UserID: "w"}, 0},
+		{"nobody there", "192.0.2.1", access.Principal{}, 0},
 		{"nobody elsewhere", "192.0.2.2", access.Principal{}, 30},
 		{"nobody at home", "192.168.1.1", access.Principal{}, 30},
 		{"nobody on this machine", "127.0.0.1", access.Principal{}, 30},

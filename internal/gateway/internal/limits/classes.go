@@ -26,6 +26,7 @@ func classes(cfg config.Config) []class {
 		{name: "signup", matches: post("signup"), perMinute: cfg.RateLimitSignup, byNetwork: true},
 		{name: "anonymousLogin", matches: post("login", "anonymous"), perMinute: cfg.RateLimitAnonymous, byNetwork: true},
 		{name: "tokenExchange", matches: post("login", "token-exchange"), perMinute: cfg.RateLimitExchange, byNetwork: true},
+		{name: "contacts", matches: post("contacts"), perMinute: cfg.RateLimitContacts},
 		{name: "createWorkspace", matches: post("workspaces"), perMinute: cfg.RateLimitCreate},
 		{name: "importWorkspace", matches: imports, perMinute: cfg.RateLimitImport},
 		{name: "uploadFile", matches: uploads, perMinute: cfg.RateLimitUpload},
@@ -115,7 +116,8 @@ type caller struct {
 	concurrent int
 }
 
-// callerOf tells whom a call counts for: a user, a visitor or an API key; without a credential, the network it came from.
+// callerOf tells whom a call counts for: a user or an API key; for visitors and without a credential, the network it came
+// from.
 func (l *Limits) callerOf(p access.Principal, info *httpx.Info) caller {
 	cfg := l.deps.Config
 	switch p.Kind {
@@ -123,9 +125,7 @@ func (l *Limits) callerOf(p access.Principal, info *httpx.Info) caller {
 		return caller{key: p.Key(), perMinute: cfg.RateLimitUser, concurrent: cfg.Concurrent}
 	case access.Key:
 		return caller{key: p.Key(), perMinute: cfg.RateLimitKey, concurrent: cfg.Concurrent}
-	case access.Anonymous:
-		return caller{key: p.Key(), perMinute: cfg.RateLimitAddress, concurrent: cfg.ConcurrentAddress}
-	case access.Nobody, access.Internal:
+	case access.Anonymous, access.Nobody, access.Internal: // anybody can be many visitors, but hardly many networks
 	}
 	return caller{key: networkKey(info), perMinute: cfg.RateLimitAddress, concurrent: cfg.ConcurrentAddress}
 }

@@ -93,9 +93,9 @@ func (p *Provider) missing(ctx context.Context, c Client, in interaction, browse
 		return needLogin, nil
 	case !anew && (req.prompts(oidc.PromptLogin) || req.prompts(oidc.PromptSelectAccount) || req.tooOld(browser.Session.Created, p.now())):
 		return needLogin, nil
-	case c.FirstParty || in.ConsentedBy == browser.User.ID:
+	case in.ConsentedBy == browser.User.ID || c.FirstParty && !p.onOwnMachine(c, req.RedirectURI):
 		return nothing, nil
-	case req.prompts(oidc.PromptConsent):
+	case c.FirstParty || req.prompts(oidc.PromptConsent):
 		return needConsent, nil
 	}
 	given, err := p.hasConsent(ctx, browser.User.ID, req)
@@ -103,6 +103,14 @@ func (p *Provider) missing(ctx context.Context, c Client, in interaction, browse
 		return nothing, err
 	}
 	return needConsent, nil
+}
+
+// onOwnMachine tells that a code of the console would go to some program on the person's own machine. Any program there can
+// listen, so the person is asked every time.
+func (p *Provider) onOwnMachine(c Client, address string) bool {
+	_, _, loopback := cutLoopback(address)
+	return c.ID == p.deps.Config.StudioClientID && loopback && originOf(address) != originOf(p.deps.Config.Issuer()) &&
+		originOf(address) != originOf(p.deps.Config.Console())
 }
 
 // browser tells who is signed in in the browser; nobody is not an error.

@@ -26,13 +26,12 @@ func TestCodeFlow(t *testing.T) {
 		if q := back.query(); q.Get("state") != "st" || q.Get("iss") != h.URL || !strings.HasPrefix(back.location, h.URL+"/signin?") {
 			t.Errorf("sent back to %s", back.location)
 		}
-		answer := h.post("/oidc/token", exchange(back.query().Get("code"), params)).Want(http.StatusOK)
-		var got tokens
-		answer.Into(&got)
+		answer := b.redeem(exchange(back.query().Get("code"), params)).want(http.StatusOK)
+		got := answer.tokens()
 		if got.Type != "Bearer" || got.Expires != 2592000 || got.Scope != everything || got.Refresh == "" {
-			t.Errorf("got %s", answer.Body)
+			t.Errorf("got %s", answer.body)
 		}
-		if cookie := answer.Header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "access-token="+got.Access+";") || !strings.Contains(cookie, "HttpOnly") {
+		if cookie := answer.header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "access-token="+got.Access+";") || !strings.Contains(cookie, "HttpOnly") {
 			t.Errorf("the cookie is %q", cookie)
 		}
 		checkAccessToken(t, h, got.Access)
@@ -234,7 +233,7 @@ func TestSignInForm(t *testing.T) {
 	}
 	details := b.get("/oidc/interaction/" + uid + "/details").want(http.StatusOK)
 	if want := `{"client":{"id":"local-client-id","name":"Atelier","firstParty":true},"scopes":["openid","profile","email","offline_access","events:read"],` +
-		`"prompt":"login","loginHint":"me@example.test","locale":"fr","resume":"` + h.URL + `/oidc/auth/` + uid + `"}`; details.body != want {
+		`"redirect":"` + strings.TrimPrefix(h.URL, "http://") + `","prompt":"login","loginHint":"me@example.test","locale":"fr","resume":"` + h.URL + `/oidc/auth/` + uid + `"}`; details.body != want {
 		t.Errorf("the page is told %s", details.body)
 	}
 	login := "/oidc/interaction/" + uid + "/login"

@@ -65,6 +65,11 @@ func (c Client) grantable(asked string) []string {
 		}
 		granted = append(granted, scope)
 	}
+	// The installation's own programs ask for settings and mean the account too; nobody else can have it.
+	account := string(access.Account)
+	if slices.Contains(granted, string(access.Settings)) && slices.Contains(c.Scopes, account) && !slices.Contains(granted, account) {
+		granted = append(granted, account)
+	}
 	return granted
 }
 

@@ -19,23 +19,25 @@ func TestRegistration(t *testing.T) {
 			body map[string]any
 			want string
 		}{
-			"nothing":       {map[string]any{}, "invalid_redirect_uri"},
-			"javascript":    {map[string]any{"redirect_uris": []string{"javascript:alert(1)"}}, "invalid_redirect_uri"},
-			"fragment":      {map[string]any{"redirect_uris": []string{"https://app.test/#x"}}, "invalid_redirect_uri"},
-			"user":          {map[string]any{"redirect_uris": []string{"https://u@app.test/"}}, "invalid_redirect_uri"},
-			"relative":      {map[string]any{"redirect_uris": []string{"/cb"}}, "invalid_redirect_uri"},
-			"wildcard":      {map[string]any{"redirect_uris": []string{"https://*.app.test/"}}, "invalid_redirect_uri"},
-			"app in web":    {map[string]any{"redirect_uris": []string{"com.example:/cb"}}, "invalid_redirect_uri"},
-			"plain scheme":  {map[string]any{"redirect_uris": []string{"myapp:/cb"}, "application_type": "native"}, "invalid_redirect_uri"},
-			"logout":        {map[string]any{"redirect_uris": []string{"https://app.test/"}, "post_logout_redirect_uris": []string{"data:x"}}, "invalid_redirect_uri"},
-			"implicit":      {map[string]any{"redirect_uris": []string{"https://app.test/"}, "response_types": []string{"token"}}, "invalid_client_metadata"},
-			"password":      {map[string]any{"redirect_uris": []string{"https://app.test/"}, "grant_types": []string{"password"}}, "invalid_client_metadata"},
-			"assertion":     {map[string]any{"redirect_uris": []string{"https://app.test/"}, "token_endpoint_auth_method": "private_key_jwt"}, "invalid_client_metadata"},
-			"own id":        {map[string]any{"redirect_uris": []string{"https://app.test/"}, "client_id": console}, "invalid_client_metadata"},
-			"no scope":      {map[string]any{"redirect_uris": []string{"https://app.test/"}, "scope": "settings"}, "invalid_client_metadata"},
-			"wrong type":    {map[string]any{"redirect_uris": "https://app.test/"}, "invalid_client_metadata"},
-			"long name":     {map[string]any{"redirect_uris": []string{"https://app.test/"}, "client_name": strings.Repeat("n", 201)}, "invalid_client_metadata"},
-			"a script page": {map[string]any{"redirect_uris": []string{"https://app.test/"}, "client_uri": "javascript:x"}, "invalid_client_metadata"},
+			"nothing":        {map[string]any{}, "invalid_redirect_uri"},
+			"javascript":     {map[string]any{"redirect_uris": []string{"javascript:alert(1)"}}, "invalid_redirect_uri"},
+			"fragment":       {map[string]any{"redirect_uris": []string{"https://app.test/#x"}}, "invalid_redirect_uri"},
+			"user":           {map[string]any{"redirect_uris": []string{"https://u@app.test/"}}, "invalid_redirect_uri"},
+			"relative":       {map[string]any{"redirect_uris": []string{"/cb"}}, "invalid_redirect_uri"},
+			"wildcard":       {map[string]any{"redirect_uris": []string{"https://*.app.test/"}}, "invalid_redirect_uri"},
+			"app in web":     {map[string]any{"redirect_uris": []string{"com.example:/cb"}}, "invalid_redirect_uri"},
+			"plain scheme":   {map[string]any{"redirect_uris": []string{"myapp:/cb"}, "application_type": "native"}, "invalid_redirect_uri"},
+			"logout":         {map[string]any{"redirect_uris": []string{"https://app.test/"}, "post_logout_redirect_uris": []string{"data:x"}}, "invalid_redirect_uri"},
+			"implicit":       {map[string]any{"redirect_uris": []string{"https://app.test/"}, "response_types": []string{"token"}}, "invalid_client_metadata"},
+			"password":       {map[string]any{"redirect_uris": []string{"https://app.test/"}, "grant_types": []string{"password"}}, "invalid_client_metadata"},
+			"assertion":      {map[string]any{"redirect_uris": []string{"https://app.test/"}, "token_endpoint_auth_method": "private_key_jwt"}, "invalid_client_metadata"},
+			"own id":         {map[string]any{"redirect_uris": []string{"https://app.test/"}, "client_id": console}, "invalid_client_metadata"},
+			"no scope":       {map[string]any{"redirect_uris": []string{"https://app.test/"}, "scope": "settings"}, "invalid_client_metadata"},
+			"wrong type":     {map[string]any{"redirect_uris": "https://app.test/"}, "invalid_client_metadata"},
+			"long name":      {map[string]any{"redirect_uris": []string{"https://app.test/"}, "client_name": strings.Repeat("n", 201)}, "invalid_client_metadata"},
+			"name backwards": {map[string]any{"redirect_uris": []string{"https://app.test/"}, "client_name": "A\u202epp"}, "invalid_client_metadata"},
+			"name of lines":  {map[string]any{"redirect_uris": []string{"https://app.test/"}, "client_name": "A\npp"}, "invalid_client_metadata"},
+			"a script page":  {map[string]any{"redirect_uris": []string{"https://app.test/"}, "client_uri": "javascript:x"}, "invalid_client_metadata"},
 		} {
 			if got := h.register(test.body); got.Status != http.StatusBadRequest || got.Text("error") != test.want {
 				t.Errorf("%s: %d %s", name, got.Status, got.Body)
@@ -51,7 +53,7 @@ func TestRegistration(t *testing.T) {
 		owner := h.Anyone()
 		owner.Token = made.Text("registration_access_token")
 		path := strings.TrimPrefix(made.Text("registration_client_uri"), h.URL)
-		if got := owner.Get(path).Want(http.StatusOK); got.Text("client_id") != id || got.Text("registration_access_token") != "" {
+		if got := owner.Get(path).Want(http.StatusOK); got.Text("client_id") != id || got.Text("registration_access_token") != owner.Token || got.Text("client_secret") != "" {
 			t.Errorf("reading gives %s", got.Body)
 		}
 		for _, stranger := range []string{initialToken, "x", h.Admin().Token} {
@@ -63,7 +65,9 @@ func TestRegistration(t *testing.T) {
 		}
 		wantOAuth(t, owner.Get("/oidc/reg/"+console), 401, "invalid_token")
 		replaced := map[string]any{"client_id": id, "redirect_uris": []string{"https://app.test/two"}, "token_endpoint_auth_method": "none", "scope": "openid"}
-		owner.Put(path, replaced).Want(http.StatusOK)
+		if got := owner.Put(path, replaced).Want(http.StatusOK); got.Text("registration_access_token") != owner.Token {
+			t.Errorf("replacing gives %s", got.Body)
+		}
 		replaced["token_endpoint_auth_method"] = "client_secret_basic"
 		wantOAuth(t, owner.Put(path, replaced), 400, "invalid_client_metadata")
 		b := h.browser()

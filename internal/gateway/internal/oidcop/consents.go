@@ -54,6 +54,7 @@ func (p *Provider) decide(w http.ResponseWriter, r *http.Request) (target string
 	if err != nil {
 		return "", err
 	}
+	in.passing = c.FirstParty
 	browser, err := p.signedIn(r)
 	if err != nil {
 		return "", err
@@ -79,7 +80,7 @@ func (p *Provider) signedIn(r *http.Request) (identity.Browser, error) {
 	return browser, err
 }
 
-// allow remembers the consent, for this interaction and for later ones.
+// allow remembers the consent, for this interaction and, unless it is to be asked for every time, for later ones.
 func (p *Provider) allow(ctx context.Context, tx *sqldb.Tx, in interaction, browser identity.Browser) error {
 	noted, err := tx.Exec(ctx, `UPDATE oidc_interactions SET consented_by = $1 WHERE id = $2`, browser.User.ID, in.ID)
 	if err != nil {
@@ -87,6 +88,12 @@ func (p *Provider) allow(ctx context.Context, tx *sqldb.Tx, in interaction, brow
 	}
 	if noted == 0 {
 		return noInteraction()
+	}
+	if in.passing {
+		return p.deps.Identity.Audit(ctx, tx, identity.Act{
+			Type: "gateway.consents.given", TargetType: "clients", TargetID: in.Request.ClientID,
+			Payload: map[string]any{"scopes": in.Request.Scopes, "redirect": placeOf(in.Request.RedirectURI)},
+		})
 	}
 	before, err := consented(ctx, tx, browser.User.ID, in.Request.ClientID)
 	if err != nil {

@@ -36,9 +36,11 @@ const (
 type device struct {
 	Hash, UserCode, ClientID, State string
 	Scopes                          []string
-	UserID, Provider                string
-	Pause                           time.Duration
-	Polled, Expires                 time.Time
+	// UserID is who answered, in which session, and when that one signed in.
+	UserID, Provider, SessionID string
+	AuthTime                    time.Time
+	Pause                       time.Duration
+	Polled, Expires             time.Time
 }
 
 // authorizeDevice gives a device a code for a person to type elsewhere.
@@ -75,8 +77,8 @@ func (p *Provider) authorizeDevice(w http.ResponseWriter, r *http.Request) {
 func (p *Provider) newDevice(ctx context.Context, c Client, scopes []string) (*oidc.DeviceAuthorizationResponse, error) {
 	secret, code := p.deps.IDs.Secret(), p.userCode()
 	err := p.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO oidc_devices (hash, user_code, client_id, scopes, state, user_id, provider, pause, polled_at, expires_at)
-				VALUES ($1, $2, $3, $4, $5, '', '', $6, 0, $7)`,
+		_, err := tx.Exec(ctx, `INSERT INTO oidc_devices (hash, user_code, client_id, scopes, state, user_id, provider, session_id, auth_time,
+				pause, polled_at, expires_at) VALUES ($1, $2, $3, $4, $5, '', '', '', 0, $6, 0, $7)`,
 			hashOf(secret), code, c.ID, strings.Join(scopes, " "), deviceWaits, devicePause.Milliseconds(), sqldb.Millis(p.now().Add(deviceLife)))
 		return err
 	})
@@ -115,16 +117,16 @@ func typed(code string) string {
 	}, strings.ToUpper(code))
 }
 
-const deviceColumns = `hash, user_code, client_id, scopes, state, user_id, provider, pause, polled_at, expires_at`
+const deviceColumns = `hash, user_code, client_id, scopes, state, user_id, provider, session_id, auth_time, pause, polled_at, expires_at`
 
 func readDevice(ctx context.Context, r sqldb.Reader, column, value string) (device, error) {
 	var d device
 	var scopes string
-	var pause, polled, expires int64
+	var signedIn, pause, polled, expires int64
 	err := r.QueryRow(ctx, `SELECT `+deviceColumns+` FROM oidc_devices WHERE `+column+` = $1`, value).
-		Scan(&d.Hash, &d.UserCode, &d.ClientID, &scopes, &d.State, &d.UserID, &d.Provider, &pause, &polled, &expires)
+		Scan(&d.Hash, &d.UserCode, &d.ClientID, &scopes, &d.State, &d.UserID, &d.Provider, &d.SessionID, &signedIn, &pause, &polled, &expires)
 	d.Scopes, d.Pause = strings.Fields(scopes), time.Duration(pause)*time.Millisecond
-	d.Polled, d.Expires = sqldb.Time(polled), sqldb.Time(expires)
+	d.AuthTime, d.Polled, d.Expires = sqldb.Time(signedIn), sqldb.Time(polled), sqldb.Time(expires)
 	return d, err
 }
 
@@ -206,8 +208,9 @@ func (p *Provider) answerDevice(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx := access.With(r.Context(), actor(browser))
 	return p.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		changed, err := tx.Exec(ctx, `UPDATE oidc_devices SET state = $1, user_id = $2, provider = $3 WHERE hash = $4 AND state = $5`,
-			state, browser.User.ID, browser.Session.Provider, d.Hash, deviceWaits)
+		changed, err := tx.Exec(ctx, `UPDATE oidc_devices SET state = $1, user_id = $2, provider = $3, session_id = $4, auth_time = $5
+				WHERE hash = $6 AND state = $7`,
+			state, browser.User.ID, browser.Session.Provider, browser.Session.ID, sqldb.Millis(browser.Session.Created), d.Hash, deviceWaits)
 		if err != nil {
 			return err
 		}
@@ -221,16 +224,14 @@ func (p *Provider) answerDevice(w http.ResponseWriter, r *http.Request) error {
 }
 
 // redeemDevice answers a device that asks whether the person has decided. When they have agreed, it gets a session of its
-// own, which they can end without signing their browser out.
+// own, which they can end without signing their browser out. Whoever ends the browser's session before that has changed
+// their mind.
 func (p *Provider) redeemDevice(ctx context.Context, c Client, form url.Values) (issue, error) {
 	d, err := p.poll(ctx, c, hashOf(form.Get("device_code")))
 	if err != nil {
 		return issue{}, err
 	}
-	user, err := p.deps.Identity.User(ctx, d.UserID)
-	if errs.CodeOf(err) == errs.NotFound || err == nil && user.Status != identity.Validated {
-		return issue{}, fail("access_denied", "The account is not active any more.")
-	}
+	user, err := p.approver(ctx, d)
 	if err != nil {
 		return issue{}, err
 	}
@@ -239,7 +240,7 @@ func (p *Provider) redeemDevice(ctx context.Context, c Client, form url.Values) 
 		return issue{}, err
 	}
 	made := issue{scopes: d.Scopes, grant: grant{
-		ID: p.deps.IDs.UUID(), ClientID: c.ID, UserID: user.ID, SessionID: signed.SessionID, Scopes: d.Scopes, AuthTime: p.now(),
+		ID: p.deps.IDs.UUID(), ClientID: c.ID, UserID: user.ID, SessionID: signed.SessionID, Scopes: d.Scopes, AuthTime: d.AuthTime,
 	}}
 	err = p.deps.DB.Tx(ctx, func(tx *sqldb.Tx) (err error) {
 		if err := p.insertGrant(ctx, tx, made.grant); err != nil {
@@ -249,6 +250,19 @@ func (p *Provider) redeemDevice(ctx context.Context, c Client, form url.Values) 
 		return err
 	})
 	return made, err
+}
+
+// approver is who let the device in, as long as the session they did it in goes on.
+func (p *Provider) approver(ctx context.Context, d device) (identity.User, error) {
+	alive, err := p.deps.Identity.Alive(ctx, d.SessionID)
+	if err != nil {
+		return identity.User{}, err
+	}
+	user, err := p.deps.Identity.User(ctx, d.UserID)
+	if errs.CodeOf(err) == errs.NotFound || err == nil && (!alive || user.Status != identity.Validated) {
+		return user, fail("access_denied", "The person has signed out everywhere since, or the account is not active any more.")
+	}
+	return user, err
 }
 
 // poll takes the device's decision, once.

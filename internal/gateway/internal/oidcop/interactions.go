@@ -18,6 +18,8 @@ type interaction struct {
 	Request     request
 	ConsentedBy string
 	Created     time.Time
+	// passing tells that a consent is for this interaction alone.
+	passing bool
 }
 
 // interactionCookie binds interactions to the browser that began them, so that a link to another's is of no use.
@@ -155,12 +157,14 @@ func (c Client) shown() shownClient {
 
 // shownInteraction is what the sign-in page needs to know.
 type shownInteraction struct {
-	Client    shownClient `json:"client"`
-	Scopes    []string    `json:"scopes"`
-	Prompt    step        `json:"prompt"`
-	LoginHint string      `json:"loginHint,omitempty"`
-	Locale    string      `json:"locale,omitempty"`
-	Resume    string      `json:"resume"`
+	Client shownClient `json:"client"`
+	Scopes []string    `json:"scopes"`
+	// Redirect is where the answer goes: a host, or the scheme of an app.
+	Redirect  string `json:"redirect"`
+	Prompt    step   `json:"prompt"`
+	LoginHint string `json:"loginHint,omitempty"`
+	Locale    string `json:"locale,omitempty"`
+	Resume    string `json:"resume"`
 }
 
 // details tells the sign-in page what an interaction is about and what it waits for.
@@ -181,7 +185,7 @@ func (p *Provider) details(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, http.StatusOK, shownInteraction{
-		Client: c.shown(), Scopes: in.Request.Scopes, Prompt: missing, LoginHint: in.Request.LoginHint, Locale: in.Request.Locale,
+		Client: c.shown(), Scopes: in.Request.Scopes, Redirect: placeOf(in.Request.RedirectURI), Prompt: missing, LoginHint: in.Request.LoginHint, Locale: in.Request.Locale,
 		Resume: p.resumeAddress(in.ID),
 	})
 }

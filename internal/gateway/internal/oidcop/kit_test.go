@@ -254,6 +254,20 @@ func (b *browser) tokens(params url.Values) tokens {
 	return got
 }
 
+// redeem sends a token request as a page in the browser does.
+func (b *browser) redeem(form url.Values) page {
+	b.t.Helper()
+	return b.do(http.MethodPost, "/oidc/token", formType, form.Encode())
+}
+
+func (p page) tokens() (got tokens) {
+	p.t.Helper()
+	if err := json.Unmarshal([]byte(p.want(http.StatusOK).body), &got); err != nil {
+		p.t.Fatal(err)
+	}
+	return got
+}
+
 func refreshForm(clientID, token string) url.Values {
 	return url.Values{"grant_type": {"refresh_token"}, "client_id": {clientID}, "refresh_token": {token}}
 }

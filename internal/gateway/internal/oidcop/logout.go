@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"atelier/internal/access"
 	"atelier/internal/gateway/internal/identity"
@@ -14,6 +13,8 @@ import (
 type farewell struct {
 	// Address is where the browser goes afterwards; empty when the client did not say.
 	Address, State string
+	// ClientID is who asks; empty when nobody can tell.
+	ClientID string
 	// Subject is whom the client's ID token names; empty when it sent none.
 	Subject string
 }
@@ -39,7 +40,7 @@ func (p *Provider) endSession(w http.ResponseWriter, r *http.Request) {
 	known := browser.User.ID == "" || bye.Subject == browser.User.ID
 	confirmed := r.Method == http.MethodPost && p.sameSite(r) == nil
 	if !known && !confirmed {
-		p.confirm(w, r, params)
+		p.confirm(w, r, bye)
 		return
 	}
 	if err := p.signOut(r.Context(), browser); err != nil {
@@ -52,43 +53,48 @@ func (p *Provider) endSession(w http.ResponseWriter, r *http.Request) {
 	p.redirect(w, r, p.after(bye))
 }
 
-// readFarewell finds out which client asks, and whether it may have the browser sent where it says.
+// readFarewell finds out which client asks, and whether it may have the browser sent where it says. An ID token that cannot
+// be verified, because its key is gone for example, says nothing; whoever sits there can still sign out.
 func (p *Provider) readFarewell(ctx context.Context, params url.Values) (bye farewell, err error) {
-	id := params.Get("client_id")
-	if token := params.Get("id_token_hint"); token != "" {
-		known, ok := p.readHint(ctx, token)
-		if !ok || id != "" && id != known.ClientID {
-			return bye, badRequest("The id_token_hint is not an ID token of this provider for this client.")
-		}
-		id, bye.Subject = known.ClientID, known.Subject
-	}
-	bye.Address, bye.State = params.Get("post_logout_redirect_uri"), params.Get("state")
+	bye = farewell{ClientID: params.Get("client_id"), Address: params.Get("post_logout_redirect_uri"), State: params.Get("state")}
 	if len(bye.State) > maxState {
 		return bye, badRequest("state has at most 2048 characters.")
+	}
+	if token := params.Get("id_token_hint"); token != "" {
+		known, ok := p.readHint(ctx, token)
+		switch {
+		case ok && bye.ClientID != "" && bye.ClientID != known.ClientID:
+			return bye, badRequest("The id_token_hint is an ID token for another client.")
+		case ok:
+			bye.ClientID, bye.Subject = known.ClientID, known.Subject
+		case bye.ClientID == "":
+			return farewell{}, nil
+		}
 	}
 	if bye.Address == "" {
 		return bye, nil
 	}
-	if id == "" {
+	if bye.ClientID == "" {
 		return bye, badRequest("post_logout_redirect_uri needs a client_id or an id_token_hint.")
 	}
-	c, err := p.client(ctx, id)
-	if isBadClient(err) || err == nil && !slices.Contains(c.PostLogoutRedirectURIs, bye.Address) {
+	c, err := p.client(ctx, bye.ClientID)
+	if isBadClient(err) || err == nil && !c.allowsFarewell(bye.Address) {
 		return bye, badRequest("The post_logout_redirect_uri is none of those that the client registered.")
 	}
 	return bye, err
 }
 
-func (p *Provider) confirm(w http.ResponseWriter, r *http.Request, params url.Values) {
+// confirm asks the person, with a form that says the same again without the ID token.
+func (p *Provider) confirm(w http.ResponseWriter, r *http.Request, bye farewell) {
 	fields := map[string]string{}
-	for _, name := range []string{"client_id", "post_logout_redirect_uri", "state"} {
-		if value := params.Get(name); value != "" {
+	for name, value := range map[string]string{"client_id": bye.ClientID, "post_logout_redirect_uri": bye.Address, "state": bye.State} {
+		if value != "" {
 			fields[name] = value
 		}
 	}
 	if err := show(w, http.StatusOK, shownNotice{
 		Title: "Sign out?", Text: "You will be signed out of every application that you use with this browser.",
-		Action: "/oidc/session/end", Button: "Sign out", Fields: fields, Target: params.Get("post_logout_redirect_uri"),
+		Action: "/oidc/session/end", Button: "Sign out", Fields: fields, Target: bye.Address,
 	}); err != nil {
 		p.refusePerson(w, r, err)
 	}

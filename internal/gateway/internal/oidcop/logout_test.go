@@ -30,8 +30,7 @@ func TestLogout(t *testing.T) {
 		"address without a client": {"post_logout_redirect_uri", home},
 		"another address":          {"client_id", console, "post_logout_redirect_uri", "https://evil.test/"},
 		"longer address":           {"id_token_hint", got.ID, "post_logout_redirect_uri", home + "/x"},
-		"junk hint":                {"id_token_hint", "junk", "post_logout_redirect_uri", home},
-		"access token as hint":     {"id_token_hint", got.Access},
+		"junk hint, junk client":   {"id_token_hint", "junk", "client_id", "x", "post_logout_redirect_uri", home},
 		"hint of another client":   {"id_token_hint", got.ID, "client_id", mobile},
 		"unknown client":           {"client_id", "x", "post_logout_redirect_uri", home},
 	} {
@@ -101,5 +100,50 @@ func TestNoticeStyleHasItsHash(t *testing.T) {
 	sum := sha256.Sum256([]byte(style))
 	if !strings.Contains(shown.header.Get("Content-Security-Policy"), "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'") {
 		t.Errorf("the policy is %s", shown.header.Get("Content-Security-Policy"))
+	}
+}
+
+// Somebody whose client holds an ID token that cannot be verified any more can sign out all the same, when asked.
+func TestLogoutWithoutAHint(t *testing.T) {
+	t.Parallel()
+	h := start(t)
+	b := h.browser()
+	got := b.tokens(h.params())
+	home := url.QueryEscape(h.URL + "/signin")
+	for _, junk := range []string{"junk", got.Access, got.ID + "x"} {
+		asked := b.get("/oidc/session/end?post_logout_redirect_uri=" + home + "&id_token_hint=" + junk).want(http.StatusOK)
+		if strings.Contains(asked.body, "post_logout_redirect_uri") || asked.header.Get("Referrer-Policy") != "same-origin" {
+			t.Errorf("asked with %s %v", asked.body, asked.header)
+		}
+	}
+	b.get("/oidc/session/end?client_id=" + console + "&post_logout_redirect_uri=" + home + "&id_token_hint=junk").want(http.StatusOK)
+	if !b.authorize(h.params()).query().Has("code") {
+		t.Fatal("signed out without having agreed")
+	}
+}
+
+// Of a person who is asked, the form says again which client it was.
+func TestLogoutFormNamesTheClient(t *testing.T) {
+	t.Parallel()
+	h := start(t)
+	h.Anyone().Post("/v2/signup", map[string]any{"email": "u@example.test", "password": "a long password", "firstName": "U", "lastName": "V"}).Want(http.StatusCreated)
+	b := h.browser()
+	hint := h.browser().tokens(h.params()).ID // of somebody else
+	b.get(b.signInAs(b.authorize(h.params()), "u@example.test", "a long password")).want(http.StatusSeeOther)
+	local := "http://127.0.0.1:5173/signin"
+	asked := b.get("/oidc/session/end?" + url.Values{"id_token_hint": {hint}, "post_logout_redirect_uri": {local}}.Encode()).want(http.StatusOK)
+	form := url.Values{}
+	for _, name := range []string{"client_id", "post_logout_redirect_uri"} {
+		_, rest, _ := strings.Cut(asked.body, `name="`+name+`" value="`)
+		value, _, _ := strings.Cut(rest, `"`)
+		form.Set(name, value)
+	}
+	b.header.Set("Origin", h.URL)
+	out := b.do(http.MethodPost, "/oidc/session/end", formType, form.Encode())
+	if out.want(http.StatusSeeOther).location != local {
+		t.Errorf("sent to %s", out.location)
+	}
+	for _, evil := range []string{"http://127.0.0.1:5173/other", "http://127.0.0.1.evil.test/signin", "https://127.0.0.1:5173/signin"} {
+		b.get("/oidc/session/end?" + url.Values{"client_id": {console}, "post_logout_redirect_uri": {evil}}.Encode()).want(http.StatusBadRequest)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"atelier/internal/access"
 )
@@ -51,7 +52,9 @@ func (m *metadata) fill() {
 // strangerScopes are what a client that does not belong to the installation may ask a person for: everything but the
 // account itself.
 func strangerScopes() []string {
-	return append(person(), slices.DeleteFunc(access.Scopes(), func(s string) bool { return s == string(access.Settings) })...)
+	return append(person(), slices.DeleteFunc(access.Scopes(), func(s string) bool {
+		return s == string(access.Settings) || s == string(access.Account)
+	})...)
 }
 
 // check tells what is wrong. insecure allows http, where the installation itself has nothing better.
@@ -70,6 +73,8 @@ func (m *metadata) check(insecure bool) error {
 		return wrongMetadata("scope names none that there is for registered clients.")
 	case len(m.Name) > longest || len(m.Contacts) > most || len(strings.Join(m.Contacts, "")) > most*longest:
 		return wrongMetadata("client_name has at most 200 characters, and there are at most 20 contacts.")
+	case strings.ContainsFunc(m.Name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }):
+		return wrongMetadata("client_name has characters that nobody can see.")
 	case m.URI != "" && !isPage(m.URI):
 		return wrongMetadata("client_uri is the https address of a page.")
 	case len(m.RedirectURIs) > most || len(m.PostLogoutURIs) > most:

@@ -39,6 +39,9 @@ func show(w http.ResponseWriter, status int, page shownNotice) error {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", noticePolicy+"; form-action 'self' "+sourceOf(page.Target))
 	w.Header().Set("Referrer-Policy", "no-referrer")
+	if page.Action != "" {
+		w.Header().Set("Referrer-Policy", "same-origin") // without, browsers do not say that the form is of our own page
+	}
 	w.Header().Set("Content-Length", strconv.Itoa(text.Len()))
 	w.WriteHeader(status)
 	_, _ = w.Write(text.Bytes())

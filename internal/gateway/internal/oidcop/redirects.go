@@ -11,15 +11,22 @@ import (
 
 // allowsRedirect tells whether the client registered the address. Only a native client may use another port, and only of
 // the loopback address it registered.
-func (c Client) allowsRedirect(address string) bool {
-	if slices.Contains(c.RedirectURIs, address) {
+func (c Client) allowsRedirect(address string) bool { return c.allowsOne(c.RedirectURIs, address) }
+
+// allowsFarewell is allowsRedirect for where a browser goes that was signed out.
+func (c Client) allowsFarewell(address string) bool {
+	return c.allowsOne(c.PostLogoutRedirectURIs, address)
+}
+
+func (c Client) allowsOne(all []string, address string) bool {
+	if slices.Contains(all, address) {
 		return true
 	}
 	if !c.Native {
 		return false
 	}
 	host, rest, ok := cutLoopback(address)
-	return ok && slices.ContainsFunc(c.RedirectURIs, func(registered string) bool {
+	return ok && slices.ContainsFunc(all, func(registered string) bool {
 		otherHost, otherRest, ok := cutLoopback(registered)
 		return ok && host == otherHost && rest == otherRest
 	})
@@ -90,6 +97,16 @@ func withParams(address string, params url.Values) string {
 		separator = "&"
 	}
 	return address + separator + params.Encode()
+}
+
+// placeOf is what a person should know of an address: its host, or the scheme of an app.
+func placeOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		scheme, _, _ := strings.Cut(address, ":")
+		return scheme
+	}
+	return u.Host
 }
 
 // originOf is the scheme and host of an address.

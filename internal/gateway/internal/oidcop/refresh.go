@@ -11,7 +11,7 @@ import (
 
 // insertRefresh stores a new refresh token of a grant and gives its text; empty when the client gets none.
 func (p *Provider) insertRefresh(ctx context.Context, tx *sqldb.Tx, c Client, g grant) (string, error) {
-	if !g.has(scopeOffline) || !c.allows(grantRefresh) {
+	if !g.has(scopeOffline) || !slices.Contains(c.Scopes, scopeOffline) || !c.allows(grantRefresh) {
 		return "", nil
 	}
 	token := p.deps.IDs.Secret()

@@ -13,7 +13,7 @@ import (
 	"atelier/internal/sqldb"
 )
 
-// registered is the answer to a registration. Secrets are in it once, when they are made.
+// registered is the answer to a registration. The client's secret is in it once, when it is made.
 type registered struct {
 	metadata
 	ID                string `json:"client_id"`
@@ -88,10 +88,11 @@ func (p *Provider) owned(ctx context.Context, q sqldb.Reader, r *http.Request) (
 		return found, badToken()
 	}
 	found.IssuedAt, found.RegistrationURI = sqldb.Time(created).Unix(), p.at("/oidc/reg/"+found.ID)
+	found.RegistrationToken = bearer(r) // the standard wants it back
 	return found, json.Unmarshal([]byte(text), &found.metadata)
 }
 
-// readClient shows a client what it registered, without the secrets: these are kept as hashes only.
+// readClient shows a client what it registered, without its secret, of which only the hash is kept.
 func (p *Provider) readClient(w http.ResponseWriter, r *http.Request) {
 	found, err := p.owned(r.Context(), p.deps.DB, r)
 	if err != nil {

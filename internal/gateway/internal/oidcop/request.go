@@ -68,6 +68,9 @@ func (p *Provider) validate(ctx context.Context, c Client, params url.Values) (r
 		Challenge: params.Get("code_challenge"), Scopes: c.grantable(params.Get("scope")),
 		Prompt: strings.Fields(params.Get("prompt")), MaxAge: -1, Locale: localeOf(params),
 	}
+	if !c.allows(grantCode) {
+		return req, fail("unauthorized_client", "The client is not registered for the authorization_code grant.")
+	}
 	for _, check := range []func(url.Values) *failure{p.checkUnsupported, checkResponse, checkChallenge} {
 		if f := check(params); f != nil {
 			return req, f

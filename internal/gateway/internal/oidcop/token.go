@@ -46,12 +46,22 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 		p.refuse(w, r, err)
 		return
 	}
-	// A page of another site could have a browser send its own code, and so sign the person in as somebody else.
-	if c.FirstParty && p.byOwnPage(r, c) {
+	if p.keepsToken(r, c, made.grant) {
 		http.SetCookie(w, p.jar.SetToken(access.JWT, access.Expires))
 	}
 	w.Header().Set("Pragma", "no-cache")
 	answer(w, http.StatusOK, response)
+}
+
+// keepsToken tells whether the browser gets the token as a cookie too. A page of another site, or of a workspace, could have
+// a browser send a code of its own and so sign the person in as somebody else: the browser must be signed in to the session
+// that the token is of.
+func (p *Provider) keepsToken(r *http.Request, c Client, g grant) bool {
+	if !c.FirstParty || c.Workspace != "" || !p.byOwnPage(r, c) {
+		return false
+	}
+	browser, err := p.browser(r)
+	return err == nil && browser.Session.ID != "" && browser.Session.ID == g.SessionID
 }
 
 // byOwnPage tells that no page but the client's own, or one of ours, sent the request.
@@ -86,7 +96,16 @@ func (p *Provider) redeem(ctx context.Context, c Client, form url.Values) (issue
 			return issue{}, badRequest(name + " is needed.")
 		}
 	}
-	return kind.redeem(ctx, c, form)
+	made, err := kind.redeem(ctx, c, form)
+	if err != nil {
+		return made, err
+	}
+	// the client may have given some of its scopes up since
+	made.scopes = slices.DeleteFunc(slices.Clone(made.scopes), func(s string) bool { return !slices.Contains(c.Scopes, s) })
+	if len(made.scopes) == 0 {
+		return made, fail("invalid_scope", "The client may have none of the scopes any more; ask the person again.")
+	}
+	return made, nil
 }
 
 // issue makes the tokens.

@@ -300,3 +300,47 @@ func TestUserInfo(t *testing.T) {
 	wantOAuth(t, h.Anyone().Get("/oidc/me?access_token="+token), 401, "invalid_token")
 	h.post("/oidc/me", url.Values{"access_token": {token}}).Want(http.StatusOK)
 }
+
+// Asking about a refresh token, or ending it, is nobody's guess at a credential.
+func TestRefreshTokensAreNoGuesses(t *testing.T) {
+	t.Parallel()
+	h := start(t, "RATE_LIMIT_CREDENTIAL_FAILURES=2", "RATE_LIMIT_CREDENTIAL_FAILURES_ADDRESS=2")
+	b := h.browser()
+	got := b.tokens(h.params())
+	for range 5 {
+		for _, token := range []string{got.Refresh, "opaque"} {
+			h.post("/oidc/token/introspection", url.Values{"client_id": {console}, "token": {token}}).Want(http.StatusOK)
+		}
+		h.post("/oidc/token/revocation", url.Values{"client_id": {console}, "token": {got.Refresh}}).Want(http.StatusOK)
+	}
+	me := h.Anyone()
+	me.Token = b.tokens(h.params()).Access
+	me.Get("/v2/me").Want(http.StatusOK)
+}
+
+// A code that somebody else's browser redeems does not sign it in.
+func TestCookieIsOfTheSession(t *testing.T) {
+	t.Parallel()
+	h := start(t, "PAGES_HOST=.pages.test:8080")
+	h.Anyone().Post("/v2/signup", map[string]any{"email": "u@example.test", "password": "a long password", "firstName": "U", "lastName": "V"}).Want(http.StatusCreated)
+	attacker, victim, nobody := h.browser(), h.browser(), h.browser()
+	victim.get(victim.signInAs(victim.authorize(h.params()), "u@example.test", "a long password"))
+	for _, b := range []*browser{victim, nobody} {
+		before := b.cookies["access-token"]
+		b.redeem(exchange(attacker.code(h.params()), h.params())).want(http.StatusOK)
+		if b.cookies["access-token"] != before {
+			t.Error("the browser is signed in as somebody else")
+		}
+	}
+	own := attacker.redeem(exchange(attacker.code(h.params()), h.params())).tokens()
+	if attacker.cookies["access-token"] != own.Access {
+		t.Error("the browser does not get its own token")
+	}
+	admin := h.Admin()
+	workspace := admin.Post("/v2/workspaces", map[string]any{"name": "Shop", "slug": "shop"}).Want(http.StatusCreated).Text("id")
+	params := h.params("client_id", h.waitForClient(admin, workspace), "redirect_uri", "http://shop.pages.test:8080/signin")
+	attacker.redeem(exchange(attacker.code(params), params)).want(http.StatusOK)
+	if attacker.cookies["access-token"] != own.Access {
+		t.Error("a workspace's page replaces the browser's token")
+	}
+}

@@ -88,6 +88,9 @@ func (p *Provider) followOne(ctx context.Context, tx *sqldb.Tx, event bus.Event)
 			VALUES ($1, $2, $3, '', '', $4, $4)`, id, event.WorkspaceID, string(text), now); err != nil {
 		return err
 	}
+	if err := access.SetClient(ctx, tx, event.WorkspaceID, id); err != nil {
+		return err
+	}
 	record, err := envelope.Native(ctx, "gateway", event.WorkspaceID, "workspaces.security.updated", map[string]any{
 		"security": map[string]any{"authentication": map[string]any{"clientId": id}},
 	})

@@ -53,7 +53,7 @@ type accessTokenPath struct {
 func registerAccessTokens(api *restapi.API, deps Deps) {
 	const path = "/v2/user/accessTokens"
 	restapi.Register(api, restapi.Operation{
-		ID: "createAccessToken", Method: http.MethodPost, Path: path, Tag: "Account", Policy: access.Accounts, Scope: access.Settings, Once: true,
+		ID: "createAccessToken", Method: http.MethodPost, Path: path, Tag: "Account", Policy: access.Accounts, Scope: access.Account, Once: true,
 		Summary: "Make an access token", Description: "The token is in this answer and never shown again.", Status: http.StatusCreated,
 		Errors: []errs.Code{errs.QuotaExceeded},
 	}, func(ctx context.Context, in *accessTokenInput) (*accessTokenOutput, error) {
@@ -64,7 +64,7 @@ func registerAccessTokens(api *restapi.API, deps Deps) {
 		return &accessTokenOutput{Body: viewAccessToken(made, secret)}, nil
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "listAccessTokens", Method: http.MethodGet, Path: path, Tag: "Account", Policy: access.Accounts, Scope: access.Settings, Summary: "One's access tokens",
+		ID: "listAccessTokens", Method: http.MethodGet, Path: path, Tag: "Account", Policy: access.Accounts, Scope: access.Account, Summary: "One's access tokens",
 	}, func(ctx context.Context, _ *struct{}) (*accessTokensOutput, error) {
 		found, err := deps.Identity.AccessTokens(ctx, access.From(ctx).UserID)
 		out := &accessTokensOutput{Body: make([]AccessToken, 0, len(found))}
@@ -74,7 +74,7 @@ func registerAccessTokens(api *restapi.API, deps Deps) {
 		return out, err
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "deleteAccessToken", Method: http.MethodDelete, Path: path + "/{token}", Tag: "Account", Policy: access.Accounts, Scope: access.Settings,
+		ID: "deleteAccessToken", Method: http.MethodDelete, Path: path + "/{token}", Tag: "Account", Policy: access.Accounts, Scope: access.Account,
 		Summary: "Delete an access token", Errors: []errs.Code{errs.NotFound},
 	}, func(ctx context.Context, in *accessTokenPath) (*accessTokenOutput, error) {
 		gone, err := deps.Identity.DeleteAccessToken(ctx, access.From(ctx).UserID, in.Token)

@@ -111,7 +111,7 @@ func registerProviders(api *restapi.API, deps Deps) {
 
 func registerLinks(api *restapi.API, deps Deps) {
 	restapi.Register(api, restapi.Operation{
-		ID: "createLink", Method: http.MethodPost, Path: "/v2/user/links", Tag: "Identity", Policy: access.Accounts, Scope: access.Settings, Once: true,
+		ID: "createLink", Method: http.MethodPost, Path: "/v2/user/links", Tag: "Identity", Policy: access.Accounts, Scope: access.Account, Once: true,
 		Summary: "Link a provider", Description: "Begins to link the account to an external provider, so that it can sign in with it. Send the same browser to the answer's address.",
 		Errors: []errs.Code{errs.NotFound},
 	}, func(ctx context.Context, in *linkInput) (*linkOutput, error) {
@@ -124,7 +124,7 @@ func registerLinks(api *restapi.API, deps Deps) {
 		return out, nil
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "listLinks", Method: http.MethodGet, Path: "/v2/user/links", Tag: "Identity", Policy: access.Accounts, Scope: access.Settings,
+		ID: "listLinks", Method: http.MethodGet, Path: "/v2/user/links", Tag: "Identity", Policy: access.Accounts, Scope: access.Account,
 		Summary: "Linked providers", Description: "The external providers that the account can sign in with.",
 	}, func(ctx context.Context, _ *struct{}) (*linksOutput, error) {
 		links, err := deps.Identity.Links(ctx, access.From(ctx).UserID)
@@ -139,7 +139,7 @@ func registerLinks(api *restapi.API, deps Deps) {
 		return out, nil
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "deleteLink", Method: http.MethodDelete, Path: "/v2/user/links/{provider}", Tag: "Identity", Policy: access.Accounts, Scope: access.Settings,
+		ID: "deleteLink", Method: http.MethodDelete, Path: "/v2/user/links/{provider}", Tag: "Identity", Policy: access.Accounts, Scope: access.Account,
 		Summary: "Remove a link", Description: "The account can no longer sign in with the provider, and its other sessions that began there end. The last way to sign in cannot be removed.",
 		Errors: []errs.Code{errs.NotFound, errs.Conflict}, Status: http.StatusNoContent,
 	}, func(ctx context.Context, in *linkPath) (*struct{}, error) {
@@ -150,7 +150,7 @@ func registerLinks(api *restapi.API, deps Deps) {
 // beginSignIn sends the browser to a provider, or says that the mail domain has none.
 func (deps Deps) beginSignIn(api *restapi.API) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		query, err := single(r.URL.RawQuery, "provider", "domain", "interaction", "return_to")
+		query, err := single(r.URL.RawQuery, "provider", "domain", "interaction", "return_to", "here")
 		if err != nil {
 			api.Errors().Write(w, r, err)
 			return
@@ -169,7 +169,7 @@ func (deps Deps) beginSignIn(api *restapi.API) http.HandlerFunc {
 			}
 		}
 		departure, err := deps.Federation.Begin(r.Context(), federation.Request{
-			Provider: slug, Interaction: query.Get("interaction"), ReturnTo: query.Get("return_to"), Browser: deps.flowSecret(r),
+			Provider: slug, Interaction: query.Get("interaction"), ReturnTo: query.Get("return_to"), Here: query.Get("here") != "", Browser: deps.flowSecret(r),
 		})
 		if err != nil {
 			api.Errors().Write(w, r, err)

@@ -67,7 +67,13 @@ func registerLogin(api *restapi.API, deps Deps) {
 		ID: "signOut", Method: http.MethodPost, Path: "/v2/logout", Tag: "Identity", Policy: access.SigningIn,
 		Summary: "Sign out", Description: "Ends the session of the token.", Status: http.StatusNoContent,
 	}, func(ctx context.Context, _ *struct{}) (*signedOutOutput, error) {
-		if err := deps.Identity.SignOut(ctx, access.From(ctx).SessionID); err != nil {
+		caller := access.From(ctx)
+		if caller.Kind == access.User && !caller.IsService() { // the session is the browser's: another's client ends its own grant at /oidc/session/end
+			if err := access.CheckScope(access.Account, caller); err != nil {
+				return nil, err
+			}
+		}
+		if err := deps.Identity.SignOut(ctx, caller.SessionID); err != nil {
 			return nil, err
 		}
 		out := &signedOutOutput{}

@@ -37,12 +37,31 @@ func registerMe(api *restapi.API, deps Deps) {
 		}
 		p := access.From(ctx)
 		out := &meOutput{SessionID: p.SessionID, Body: MeBody{
-			User: viewUser(user), Anonymous: user.Anonymous, SessionID: p.SessionID, Expires: moment(ends), Scopes: append([]string{}, p.Scopes...),
+			User: shownTo(p, viewUser(user)), Anonymous: user.Anonymous, SessionID: p.SessionID, Expires: moment(ends), Scopes: append([]string{}, p.Scopes...),
 			Permissions: []string{}, Organizations: []string{}, MFARequired: p.Pending,
 		}}
-		if p.Credential == access.BySession {
+		if p.Credential == access.BySession && (p.Cookie || p.Kind == access.Anonymous || p.HasScope(access.Account)) {
 			out.CSRF = deps.CSRF(p.SessionID)
 		}
 		return out, nil
 	})
+}
+
+// shownTo leaves of an account what the token was made to see: everything for the installation's own programs, what its
+// scopes name for the clients of others.
+func shownTo(p access.Principal, u User) User {
+	if p.Kind == access.Anonymous || p.HasScope(access.Account) {
+		return u
+	}
+	shown := User{ID: u.ID, Status: u.Status, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt, AuthData: map[string]map[string]any{}}
+	if p.HasScope("profile") {
+		shown.FirstName, shown.LastName, shown.Language, shown.Photo = u.FirstName, u.LastName, u.Language, u.Photo
+	}
+	if p.HasScope("email") {
+		shown.Email = u.Email
+	}
+	if p.HasScope(access.Settings) {
+		shown.MFA, shown.Meta, shown.AuthData = u.MFA, u.Meta, u.AuthData
+	}
+	return shown
 }

@@ -83,7 +83,7 @@ func registerMFA(api *restapi.API, deps Deps) {
 		return proved(deps.Factors.Prove(ctx, factors.Proof{TOTP: in.Body.TOTP, RecoveryCode: in.Body.RecoveryCode}))
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "getFactor", Method: http.MethodGet, Path: "/v2/user/mfa", Tag: "Account", Policy: access.SigningIn, Scope: access.Settings,
+		ID: "getFactor", Method: http.MethodGet, Path: "/v2/user/mfa", Tag: "Account", Policy: access.SigningIn, Scope: access.Account,
 		Summary: "One's second factor",
 	}, func(ctx context.Context, _ *struct{}) (*mfaStatusOutput, error) {
 		status, err := deps.Factors.Status(ctx)
@@ -92,7 +92,7 @@ func registerMFA(api *restapi.API, deps Deps) {
 		}}, err
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "setFactor", Method: http.MethodPost, Path: "/v2/user/mfa", Tag: "Account", Policy: access.SigningIn, Scope: access.Settings, Once: true,
+		ID: "setFactor", Method: http.MethodPost, Path: "/v2/user/mfa", Tag: "Account", Policy: access.SigningIn, Scope: access.Account, Once: true,
 		Summary: "Set up or take off the second factor", Description: "An authenticator counts when its first code has come back, to /v2/login/mfa or /v2/user/mfa/confirm. " +
 			"A session that owes its second factor may set up the first one, where the installation wants one.",
 		Errors: []errs.Code{errs.InvalidCredentials},
@@ -102,14 +102,14 @@ func registerMFA(api *restapi.API, deps Deps) {
 
 func registerMFACodes(api *restapi.API, deps Deps) {
 	restapi.Register(api, restapi.Operation{
-		ID: "confirmFactor", Method: http.MethodPost, Path: "/v2/user/mfa/confirm", Tag: "Account", Policy: access.SigningIn, Scope: access.Settings, Once: true,
+		ID: "confirmFactor", Method: http.MethodPost, Path: "/v2/user/mfa/confirm", Tag: "Account", Policy: access.SigningIn, Scope: access.Account, Once: true,
 		Summary: "Turn an authenticator on", Description: "Takes the first code of an authenticator that was just set up.",
 		Errors: []errs.Code{errs.InvalidCredentials, errs.NotFound},
 	}, func(ctx context.Context, in *firstCodeInput) (*provedOutput, error) {
 		return proved(deps.Factors.ConfirmTOTP(ctx, in.Body.TOTP))
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "renewRecoveryCodes", Method: http.MethodPost, Path: "/v2/user/mfa/recovery-codes", Tag: "Account", Policy: access.Accounts, Scope: access.Settings, Once: true,
+		ID: "renewRecoveryCodes", Method: http.MethodPost, Path: "/v2/user/mfa/recovery-codes", Tag: "Account", Policy: access.Accounts, Scope: access.Account, Once: true,
 		Summary: "New recovery codes", Description: "Makes ten new recovery codes; earlier ones stop working.", Errors: []errs.Code{errs.InvalidCredentials, errs.NotFound},
 	}, func(ctx context.Context, in *confirmInput) (*recoveryOutput, error) {
 		codes, err := deps.Factors.RenewRecoveryCodes(ctx, in.Body.CurrentPassword)
@@ -119,14 +119,14 @@ func registerMFACodes(api *restapi.API, deps Deps) {
 		return &recoveryOutput{Body: RecoveryCodes{RecoveryCodes: codes}}, nil
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "confirmSession", Method: http.MethodPost, Path: "/v2/user/confirm", Tag: "Account", Policy: access.Accounts, Scope: access.Settings, Once: true,
+		ID: "confirmSession", Method: http.MethodPost, Path: "/v2/user/confirm", Tag: "Account", Policy: access.Accounts, Scope: access.Account, Once: true,
 		Summary: "Confirm that it is you", Description: "Gives the password again, so that the session counts as recent for 15 minutes. Delicate operations ask for it.",
 		Errors: []errs.Code{errs.InvalidCredentials},
 	}, func(ctx context.Context, in *confirmInput) (*doneOutput, error) {
 		return done(deps.Factors.Confirm(ctx, in.Body.CurrentPassword))
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "resetFactors", Method: http.MethodDelete, Path: "/v2/users/{userId}/mfa", Tag: "Administration", Policy: access.SuperAdmins, Scope: access.WorkspacesWrite,
+		ID: "resetFactors", Method: http.MethodDelete, Path: "/v2/users/{userId}/mfa", Tag: "Administration", Policy: access.SuperAdmins, Scope: access.Account,
 		Summary: "Take the factors off an account", Description: "For somebody who has lost them: removes the second factor, the recovery codes and the passkeys of an account.",
 		Errors: []errs.Code{errs.NotFound},
 	}, func(ctx context.Context, in *factorsOfInput) (*doneOutput, error) {

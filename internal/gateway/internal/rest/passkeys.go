@@ -105,7 +105,7 @@ func registerPasskeys(api *restapi.API, deps Deps) {
 func registerOwnPasskeys(api *restapi.API, deps Deps) {
 	const path = "/v2/user/passkeys"
 	restapi.Register(api, restapi.Operation{
-		ID: "listPasskeys", Method: http.MethodGet, Path: path, Tag: "Account", Policy: access.Accounts, Scope: access.Settings, Summary: "One's passkeys",
+		ID: "listPasskeys", Method: http.MethodGet, Path: path, Tag: "Account", Policy: access.Accounts, Scope: access.Account, Summary: "One's passkeys",
 	}, func(ctx context.Context, _ *struct{}) (*passkeysOutput, error) {
 		found, err := deps.Factors.Passkeys(ctx)
 		out := &passkeysOutput{Body: make([]Passkey, 0, len(found))}
@@ -115,26 +115,26 @@ func registerOwnPasskeys(api *restapi.API, deps Deps) {
 		return out, err
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "beginPasskey", Method: http.MethodPost, Path: path + "/options", Tag: "Account", Policy: access.Accounts, Scope: access.Settings, Once: true,
+		ID: "beginPasskey", Method: http.MethodPost, Path: path + "/options", Tag: "Account", Policy: access.Accounts, Scope: access.Account, Once: true,
 		Summary: "Begin to add a passkey", Description: "Needs a session that began, or was confirmed, in the last 15 minutes, or the password.",
 		Errors: []errs.Code{errs.InvalidCredentials, errs.QuotaExceeded, errs.Conflict},
 	}, func(ctx context.Context, in *confirmInput) (*ceremonyOutput, error) {
 		return answerCeremony(deps.Factors.BeginPasskey(ctx, in.Body.CurrentPassword))
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "createPasskey", Method: http.MethodPost, Path: path, Tag: "Account", Policy: access.Accounts, Scope: access.Settings, Once: true, MaxBody: passkeyBody,
+		ID: "createPasskey", Method: http.MethodPost, Path: path, Tag: "Account", Policy: access.Accounts, Scope: access.Account, Once: true, MaxBody: passkeyBody,
 		Summary: "Add a passkey", Status: http.StatusCreated, Errors: []errs.Code{errs.InvalidCredentials, errs.QuotaExceeded, errs.AlreadyExists},
 	}, func(ctx context.Context, in *passkeyInput) (*passkeyOutput, error) {
 		return answerPasskey(deps.Factors.FinishPasskey(ctx, factors.Answer{Challenge: in.Body.Challenge, Credential: in.Body.Credential}, in.Body.Name))
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "renamePasskey", Method: http.MethodPatch, Path: path + "/{passkeyId}", Tag: "Account", Policy: access.Accounts, Scope: access.Settings,
+		ID: "renamePasskey", Method: http.MethodPatch, Path: path + "/{passkeyId}", Tag: "Account", Policy: access.Accounts, Scope: access.Account,
 		Summary: "Rename a passkey", Errors: []errs.Code{errs.NotFound},
 	}, func(ctx context.Context, in *renameInput) (*passkeyOutput, error) {
 		return answerPasskey(deps.Factors.RenamePasskey(ctx, in.ID, in.Body.Name))
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "deletePasskey", Method: http.MethodDelete, Path: path + "/{passkeyId}", Tag: "Account", Policy: access.Accounts, Scope: access.Settings,
+		ID: "deletePasskey", Method: http.MethodDelete, Path: path + "/{passkeyId}", Tag: "Account", Policy: access.Accounts, Scope: access.Account,
 		Summary: "Delete a passkey", Description: "Needs a session that began, or was confirmed, in the last 15 minutes.", Errors: []errs.Code{errs.NotFound},
 	}, func(ctx context.Context, in *passkeyPath) (*deletedOutput, error) {
 		return deleted(in.ID, deps.Factors.DeletePasskey(ctx, in.ID))

@@ -24,7 +24,7 @@ func pictureTypes() []string { return []string{"image/png", "image/jpeg", "image
 // registerPhoto takes profile pictures as multipart forms, and serves them to everyone who knows the address.
 func registerPhoto(api *restapi.API, deps Deps) {
 	api.Handle(restapi.Operation{
-		ID: "uploadPhoto", Method: http.MethodPost, Path: "/v2/user/photo", Tag: "Account", Policy: access.Accounts, Scope: access.Settings,
+		ID: "uploadPhoto", Method: http.MethodPost, Path: "/v2/user/photo", Tag: "Account", Policy: access.Accounts, Scope: access.Account,
 	}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, err := uploadPhoto(w, r, deps)
 		if err != nil {

@@ -96,7 +96,7 @@ func registerServiceAccounts(api *restapi.API, deps Deps) {
 	const path, one, tag = "/v2/service-accounts", "/v2/service-accounts/{slug}", "Administration"
 	missing := []errs.Code{errs.NotFound}
 	restapi.Register(api, restapi.Operation{
-		ID: "listServiceAccounts", Method: http.MethodGet, Path: path, Tag: tag, Policy: access.SuperAdmins, Scope: access.WorkspacesRead, Summary: "Service accounts",
+		ID: "listServiceAccounts", Method: http.MethodGet, Path: path, Tag: tag, Policy: access.SuperAdmins, Scope: access.Account, Summary: "Service accounts",
 	}, func(ctx context.Context, _ *struct{}) (*servicesOutput, error) {
 		found, err := deps.Identity.ServiceAccounts(ctx)
 		out := &servicesOutput{Body: make([]ServiceAccount, 0, len(found))}
@@ -106,31 +106,31 @@ func registerServiceAccounts(api *restapi.API, deps Deps) {
 		return out, err
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "createServiceAccount", Method: http.MethodPost, Path: path, Tag: tag, Policy: access.SuperAdmins, Scope: access.WorkspacesWrite, Once: true, Summary: "Make a service account",
+		ID: "createServiceAccount", Method: http.MethodPost, Path: path, Tag: tag, Policy: access.SuperAdmins, Scope: access.Account, Once: true, Summary: "Make a service account",
 		Description: "The secret is in this answer and never shown again.", Status: http.StatusCreated, Errors: []errs.Code{errs.AlreadyExists},
 	}, func(ctx context.Context, in *serviceInput) (*serviceOutput, error) {
 		b := in.Body
 		return answerService(deps.Identity.AddServiceAccount(ctx, b.Slug, identity.ServiceDraft{Name: b.Name, Description: b.Description, Scopes: b.Scopes}))
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "getServiceAccount", Method: http.MethodGet, Path: one, Tag: tag, Policy: access.SuperAdmins, Scope: access.WorkspacesRead, Summary: "Read a service account", Errors: missing,
+		ID: "getServiceAccount", Method: http.MethodGet, Path: one, Tag: tag, Policy: access.SuperAdmins, Scope: access.Account, Summary: "Read a service account", Errors: missing,
 	}, func(ctx context.Context, in *servicePath) (*serviceOutput, error) {
 		s, err := deps.Identity.ServiceAccount(ctx, in.Slug)
 		return answerService("", s, err)
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "updateServiceAccount", Method: http.MethodPatch, Path: one, Tag: tag, Policy: access.SuperAdmins, Scope: access.WorkspacesWrite, Summary: "Change a service account", Errors: missing,
+		ID: "updateServiceAccount", Method: http.MethodPatch, Path: one, Tag: tag, Policy: access.SuperAdmins, Scope: access.Account, Summary: "Change a service account", Errors: missing,
 	}, func(ctx context.Context, in *serviceChange) (*serviceOutput, error) {
 		s, err := deps.Identity.UpdateServiceAccount(ctx, in.Slug, identity.ServiceDraft(in.Body))
 		return answerService("", s, err)
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "deleteServiceAccount", Method: http.MethodDelete, Path: one, Tag: tag, Policy: access.SuperAdmins, Scope: access.WorkspacesWrite, Summary: "Delete a service account", Errors: missing,
+		ID: "deleteServiceAccount", Method: http.MethodDelete, Path: one, Tag: tag, Policy: access.SuperAdmins, Scope: access.Account, Summary: "Delete a service account", Errors: missing,
 	}, func(ctx context.Context, in *servicePath) (*deletedOutput, error) {
 		return deleted(in.Slug, deps.Identity.DeleteServiceAccount(ctx, in.Slug))
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "rotateServiceAccount", Method: http.MethodPost, Path: one + "/rotate", Tag: tag, Policy: access.SuperAdmins, Scope: access.WorkspacesWrite, Once: true,
+		ID: "rotateServiceAccount", Method: http.MethodPost, Path: one + "/rotate", Tag: tag, Policy: access.SuperAdmins, Scope: access.Account, Once: true,
 		Summary: "Replace a service account's secret", Description: "The old secret and its tokens stop working.", Errors: missing,
 	}, func(ctx context.Context, in *servicePath) (*serviceOutput, error) {
 		return answerService(deps.Identity.RotateServiceAccount(ctx, in.Slug))

@@ -57,7 +57,7 @@ func deleted(id string, err error) (*deletedOutput, error) {
 
 func registerSessions(api *restapi.API, deps Deps) {
 	restapi.Register(api, restapi.Operation{
-		ID: "listSessions", Method: http.MethodGet, Path: "/v2/user/sessions", Tag: "Account", Policy: access.Accounts, Scope: access.Settings, Summary: "One's sessions",
+		ID: "listSessions", Method: http.MethodGet, Path: "/v2/user/sessions", Tag: "Account", Policy: access.Accounts, Scope: access.Account, Summary: "One's sessions",
 	}, func(ctx context.Context, _ *struct{}) (*sessionsOutput, error) {
 		caller := access.From(ctx)
 		found, err := deps.Identity.Sessions(ctx, caller.UserID)
@@ -71,13 +71,13 @@ func registerSessions(api *restapi.API, deps Deps) {
 		return out, err
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "endUserSession", Method: http.MethodDelete, Path: "/v2/user/sessions/{sessionId}", Tag: "Account", Policy: access.Accounts, Scope: access.Settings,
+		ID: "endUserSession", Method: http.MethodDelete, Path: "/v2/user/sessions/{sessionId}", Tag: "Account", Policy: access.Accounts, Scope: access.Account,
 		Summary: "End one of one's sessions", Errors: []errs.Code{errs.NotFound},
 	}, func(ctx context.Context, in *sessionInput) (*deletedOutput, error) {
 		return deleted(in.SessionID, deps.Identity.EndSession(ctx, access.From(ctx).UserID, in.SessionID))
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "endUserSessions", Method: http.MethodDelete, Path: "/v2/user/sessions", Tag: "Account", Policy: access.Accounts, Scope: access.Settings,
+		ID: "endUserSessions", Method: http.MethodDelete, Path: "/v2/user/sessions", Tag: "Account", Policy: access.Accounts, Scope: access.Account,
 		Summary: "Sign out everywhere", Description: "Ends all of one's sessions, this one included unless others is true. Access tokens stay.",
 	}, func(ctx context.Context, in *endAllInput) (*endedOutput, error) {
 		caller, except := access.From(ctx), ""

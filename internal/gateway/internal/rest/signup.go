@@ -51,6 +51,7 @@ type validateInput struct {
 		Email    string `json:"email,omitempty" format:"email" maxLength:"254" doc:"Asks for a new mail."`
 		Language string `json:"language,omitempty" pattern:"^([A-Za-z]{2,10})?$" doc:"The language of the mail."`
 		Token    string `json:"token,omitempty" maxLength:"200" doc:"The token of the mailed link."`
+		Password string `json:"password,omitempty" maxLength:"1024" doc:"The password, where details.type PasswordRequired asks for it."` //nolint:gosec // what is sent, not kept
 	}
 }
 
@@ -80,7 +81,7 @@ func registerSignup(api *restapi.API, deps Deps) {
 	}, func(ctx context.Context, in *validateInput) (*doneOutput, error) {
 		switch {
 		case in.Body.Token != "" && in.Body.Email == "":
-			return done(deps.Identity.Validate(ctx, in.Body.Token))
+			return done(deps.Identity.Validate(ctx, in.Body.Token, in.Body.Password))
 		case in.Body.Email != "" && in.Body.Token == "":
 			return done(deps.Identity.AskValidation(ctx, in.Body.Email, in.Body.Language))
 		default:
@@ -102,7 +103,7 @@ func setPassword(ctx context.Context, deps Deps, in *passwordInput) (*passwordOu
 		if err := access.Accounts.Check(caller); err != nil {
 			return nil, err
 		}
-		if err := access.CheckScope(access.Settings, caller); err != nil {
+		if err := access.CheckScope(access.Account, caller); err != nil {
 			return nil, err
 		}
 		u, err := deps.Identity.ChangePassword(ctx, b.CurrentPassword, b.Password)

@@ -87,7 +87,7 @@ type metaKeyInput struct {
 
 func registerUser(api *restapi.API, deps Deps) {
 	restapi.Register(api, restapi.Operation{
-		ID: "updateMe", Method: http.MethodPatch, Path: "/v2/user", Tag: "Account", Policy: access.Accounts, Scope: access.Settings,
+		ID: "updateMe", Method: http.MethodPatch, Path: "/v2/user", Tag: "Account", Policy: access.Accounts, Scope: access.Account,
 		Summary: "Change one's profile",
 	}, func(ctx context.Context, in *profileInput) (*userOutput, error) {
 		b := in.Body
@@ -96,19 +96,19 @@ func registerUser(api *restapi.API, deps Deps) {
 		}))
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "deleteMe", Method: http.MethodDelete, Path: "/v2/user", Tag: "Account", Policy: access.Accounts, Scope: access.Settings,
+		ID: "deleteMe", Method: http.MethodDelete, Path: "/v2/user", Tag: "Account", Policy: access.Accounts, Scope: access.Account,
 		Summary: "Delete one's account", Description: "Mails a link that deletes the account; nothing is deleted until it is followed.", Errors: []errs.Code{errs.Conflict},
 	}, func(ctx context.Context, _ *struct{}) (*doneOutput, error) {
 		return done(deps.Identity.AskDeletion(ctx))
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "mergeMeta", Method: http.MethodPost, Path: "/v2/user/meta", Tag: "Account", Policy: access.Accounts, Scope: access.Settings,
+		ID: "mergeMeta", Method: http.MethodPost, Path: "/v2/user/meta", Tag: "Account", Policy: access.Accounts, Scope: access.Account,
 		Summary: "Merge free-form data", Description: "Merges the body into the account's free-form data; null removes a key.",
 	}, func(ctx context.Context, in *metaInput) (*metaOutput, error) {
 		return answerMeta(deps.Identity.UpdateProfile(ctx, identity.Profile{Meta: in.Body}))
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "deleteMeta", Method: http.MethodDelete, Path: "/v2/user/meta/{key}", Tag: "Account", Policy: access.Accounts, Scope: access.Settings,
+		ID: "deleteMeta", Method: http.MethodDelete, Path: "/v2/user/meta/{key}", Tag: "Account", Policy: access.Accounts, Scope: access.Account,
 		Summary: "Remove a key of the free-form data", Errors: []errs.Code{errs.NotFound},
 	}, func(ctx context.Context, in *metaKeyInput) (*metaOutput, error) {
 		return answerMeta(deps.Identity.DeleteMeta(ctx, in.Key))

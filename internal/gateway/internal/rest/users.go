@@ -84,26 +84,26 @@ type addUserInput struct {
 
 func registerUsers(api *restapi.API, deps Deps) {
 	restapi.Register(api, restapi.Operation{
-		ID: "createUser", Method: http.MethodPost, Path: "/v2/users", Tag: "Administration", Policy: access.SuperAdmins, Scope: access.WorkspacesWrite, Summary: "Make an account",
+		ID: "createUser", Method: http.MethodPost, Path: "/v2/users", Tag: "Administration", Policy: access.SuperAdmins, Scope: access.Account, Summary: "Make an account",
 		Status: http.StatusCreated, Errors: []errs.Code{errs.AlreadyExists},
 	}, func(ctx context.Context, in *addUserInput) (*userOutput, error) {
 		b := in.Body
 		return answerUser(deps.Identity.AddUser(ctx, identity.SignUp{Email: b.Email, FirstName: b.FirstName, LastName: b.LastName, Language: b.Language}))
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "getUser", Method: http.MethodGet, Path: "/v2/users/{userId}", Tag: "Administration", Policy: access.SuperAdmins, Scope: access.WorkspacesRead, Summary: "Read an account",
+		ID: "getUser", Method: http.MethodGet, Path: "/v2/users/{userId}", Tag: "Administration", Policy: access.SuperAdmins, Scope: access.Account, Summary: "Read an account",
 		Errors: []errs.Code{errs.NotFound},
 	}, func(ctx context.Context, in *userPath) (*userOutput, error) {
 		return answerUser(deps.Identity.User(ctx, in.UserID))
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "updateUser", Method: http.MethodPatch, Path: "/v2/users/{userId}", Tag: "Administration", Policy: access.SuperAdmins, Scope: access.WorkspacesWrite, Summary: "Change an account",
+		ID: "updateUser", Method: http.MethodPatch, Path: "/v2/users/{userId}", Tag: "Administration", Policy: access.SuperAdmins, Scope: access.Account, Summary: "Change an account",
 		Errors: []errs.Code{errs.NotFound, errs.AlreadyExists, errs.Conflict},
 	}, func(ctx context.Context, in *patchUserInput) (*userOutput, error) {
 		return answerUser(deps.Identity.PatchUser(ctx, in.UserID, in.Body.patch("")))
 	})
 	restapi.Register(api, restapi.Operation{
-		ID: "updateUsers", Method: http.MethodPatch, Path: "/v2/users", Tag: "Administration", Policy: access.SuperAdmins, Scope: access.WorkspacesWrite, Summary: "Change many accounts",
+		ID: "updateUsers", Method: http.MethodPatch, Path: "/v2/users", Tag: "Administration", Policy: access.SuperAdmins, Scope: access.Account, Summary: "Change many accounts",
 		Errors: []errs.Code{errs.Conflict},
 	}, func(ctx context.Context, in *bulkInput) (*bulkOutput, error) {
 		mode := ""
@@ -125,7 +125,11 @@ func registerUsers(api *restapi.API, deps Deps) {
 		if in.Token != "" {
 			return done(deps.Identity.DeleteByToken(ctx, in.UserID, in.Token))
 		}
-		if err := access.SuperAdmins.Check(access.From(ctx)); err != nil {
+		caller := access.From(ctx)
+		if err := access.SuperAdmins.Check(caller); err != nil {
+			return nil, err
+		}
+		if err := access.CheckScope(access.Account, caller); err != nil {
 			return nil, err
 		}
 		return done(deps.Identity.DeleteUser(ctx, in.UserID))

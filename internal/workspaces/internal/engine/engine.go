@@ -114,7 +114,7 @@ func (e *Engine) Get(ctx context.Context, ref string) (workspaces.Workspace, err
 
 // List reads the workspaces the caller may read, and how many there are in all.
 func (e *Engine) List(ctx context.Context, q workspaces.ListQuery) ([]workspaces.Workspace, int, error) {
-	readable, err := e.Access.Workspaces(ctx, e.DB, store.Columns(e.DB))
+	readable, err := e.Access.Workspaces(ctx, e.DB, store.Columns(e.DB), e.fieldsByID)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"atelier/internal/access"
+	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 )
 
@@ -24,8 +25,11 @@ type Subject struct {
 }
 
 // Explain tells which rule decides, and why. Callers may ask about themselves when they may read the workspace, and about
-// others when they may manage its permissions.
+// others, with whom it is shared, when they may manage its permissions.
 func (e *Engine) Explain(ctx context.Context, ref string, question Question) (access.Explanation, error) {
+	if id := access.From(ctx).UserID; id != "" && question.Of == (Subject{UserID: id}) {
+		question.Of = Subject{}
+	}
 	needed := access.ActionRead
 	if question.Of != (Subject{}) {
 		needed = access.ActionManagePermissions
@@ -46,7 +50,7 @@ func (e *Engine) abilityOf(ctx context.Context, r sqldb.Reader, v *visit, of Sub
 	id := v.workspace.ID
 	switch {
 	case of.UserID != "":
-		p, err := e.People.Principal(ctx, r, of.UserID)
+		p, err := e.member(ctx, r, v, of.UserID)
 		if err != nil {
 			return nil, err
 		}
@@ -66,6 +70,24 @@ func (e *Engine) abilityOf(ctx context.Context, r sqldb.Reader, v *visit, of Sub
 	default:
 		return v.ability, nil
 	}
+}
+
+// member gives a user with whom the workspace is shared. Of anybody else, who they are and what their sign-in says of them is
+// no business of the workspace's, and whether somebody is a super admin never is; super admins may ask about everyone.
+func (e *Engine) member(ctx context.Context, r sqldb.Reader, v *visit, userID string) (access.Principal, error) {
+	if v.ability.Principal().SuperAdmin {
+		return e.People.Principal(ctx, r, userID)
+	}
+	grant, err := e.granted(ctx, r, access.ObjectGrant{SubjectType: access.SubjectWorkspaces, SubjectID: v.workspace.ID, Target: userID})
+	if err != nil {
+		return access.Principal{}, err
+	}
+	if grant == nil {
+		return access.Principal{}, errs.Missing("users", userID)
+	}
+	p, err := e.People.Principal(ctx, r, userID)
+	p.SuperAdmin = false
+	return p, err
 }
 
 // object is what the question is about: what is given of it, on top of what is known. It is always of this workspace.

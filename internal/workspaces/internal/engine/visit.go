@@ -71,6 +71,16 @@ func (v *visit) asNamed(err error) error {
 	return err
 }
 
+// fieldsByID reads what the conditions of rules on workspaces look at.
+func (e *Engine) fieldsByID(ctx context.Context, r sqldb.Reader, ids []string) (map[string]access.Object, error) {
+	found, err := store.ByIDs(ctx, r, access.Dialect(e.DB.Driver()), ids)
+	fields := make(map[string]access.Object, len(found))
+	for _, w := range found {
+		fields[w.ID] = fieldsOf(w)
+	}
+	return fields, err
+}
+
 // fieldsOf is what the conditions of rules on workspaces look at.
 func fieldsOf(w workspaces.Workspace) access.Fields {
 	return access.Fields{"id": w.ID, "slug": w.Slug, "name": w.Name, "labels": w.Labels, "createdBy": w.CreatedBy}

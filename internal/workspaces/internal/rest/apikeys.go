@@ -43,7 +43,7 @@ func whenSet(t time.Time) *time.Time {
 // APIKeyRule is a rule of a key as it is asked for. Its conditions are made by the service.
 type APIKeyRule struct {
 	Action  json.RawMessage `json:"action" doc:"What the key may do, or a list, such as read."`
-	Subject json.RawMessage `json:"subject" doc:"With what, or a list: workspaces, apps, pages, files, events, automations, secrets, secure_secrets."`
+	Subject json.RawMessage `json:"subject" doc:"With what, or a list: workspaces, apps, pages, files, events, automations, secrets."`
 }
 
 // WriteAPIKey is the body that makes or replaces a key.
@@ -138,7 +138,7 @@ func RegisterAPIKeys(api *restapi.API, e *engine.Engine) {
 			return keyAnswer(e.APIKey(ctx, in.WorkspaceID, in.APIKey))
 		})
 	create := operation("createApiKey", http.MethodPost, path, "Make an API key", access.WorkspacesWrite)
-	create.Description = "Makes a key for programs. It is shown once, in this answer, and cannot be recovered. It can do no more than you."
+	create.Description = "Makes a key for programs. It is shown once, in this answer, and cannot be recovered. It can do no more than you, and you must have signed in: neither a key nor an access token can make one."
 	create.Status, create.Once, create.Errors = http.StatusCreated, true, append(create.Errors, errs.QuotaExceeded)
 	restapi.Register(api, create, func(ctx context.Context, in *createKeyInput) (*keyOutput, error) { return createKey(ctx, e, in) })
 	restapi.Register(api, operation("updateApiKey", http.MethodPut, path+"/{apiKey}", "Replace what an API key may do", access.WorkspacesWrite),

@@ -20,7 +20,7 @@ type ExplainQuestion struct {
 
 // ExplainPrincipal is whom a question is about: exactly one of them.
 type ExplainPrincipal struct {
-	UserID   string `json:"userId,omitempty" maxLength:"200" doc:"A user."`
+	UserID   string `json:"userId,omitempty" maxLength:"200" doc:"A user with whom the workspace is shared, or yourself."`
 	Role     string `json:"role,omitempty" maxLength:"100" doc:"Somebody with this role and no other."`
 	Public   bool   `json:"public,omitempty" doc:"True for somebody who is not signed in."`
 	APIKeyID string `json:"apiKeyId,omitempty" maxLength:"200" doc:"An API key of the workspace, by its id."`
@@ -57,6 +57,7 @@ func RegisterExplain(api *restapi.API, e *engine.Engine) {
 		Policy: access.Callers, Scope: access.WorkspacesRead, Summary: "Explain a decision",
 		Description: "Says whether something is allowed, which rule decided, and what stands against the others. It is the decision itself, not a copy of it.",
 		Errors:      []errs.Code{errs.WorkspaceAccessDenied, errs.NotFound},
+		Once:        true, // it changes nothing, and an answer that is kept would go stale
 	}, func(ctx context.Context, in *explainInput) (*explainOutput, error) {
 		of, err := in.Body.Principal.subject()
 		if err != nil {

@@ -56,6 +56,19 @@ func Get(ctx context.Context, r sqldb.Reader, id string) (workspaces.Workspace, 
 	return scan(r.QueryRow(ctx, `SELECT `+columns+` FROM ws_workspaces WHERE id = $1`, id).Scan)
 }
 
+// ByIDs reads those of some workspaces that exist.
+func ByIDs(ctx context.Context, r sqldb.Reader, dialect access.Dialect, ids []string) ([]workspaces.Workspace, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	return sqldb.All(ctx, r, func(rows *sql.Rows) (workspaces.Workspace, error) { return scan(rows.Scan) },
+		`SELECT `+columns+` FROM ws_workspaces WHERE id IN (`+dialect.Elements("$1")+`)`, string(list))
+}
+
 // SlugPrefix begins a reference to a workspace by its slug; no id does.
 const SlugPrefix = "slug:"
 

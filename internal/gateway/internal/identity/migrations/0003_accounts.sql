@@ -3,6 +3,8 @@ ALTER TABLE gw_users ADD COLUMN photo TEXT NOT NULL DEFAULT '';
 ALTER TABLE gw_users ADD COLUMN meta TEXT NOT NULL DEFAULT '{}';
 ALTER TABLE gw_users ADD COLUMN user_groups TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE gw_users ADD COLUMN mfa TEXT NOT NULL DEFAULT '';
+-- More than one person, or one with several passwords, signed up with the address before it was validated.
+ALTER TABLE gw_users ADD COLUMN contested BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE gw_users ADD COLUMN updated_by TEXT NOT NULL DEFAULT '';
 UPDATE gw_users SET email_verified = 1 WHERE super_admin = 1;
 
@@ -64,6 +66,13 @@ CREATE TABLE gw_service_accounts (
 	rotated_at  BIGINT NOT NULL,
 	used_at     BIGINT NOT NULL
 );
+
+-- What several transactions must not decide at once.
+CREATE TABLE gw_locks (
+	name  TEXT   NOT NULL PRIMARY KEY,
+	taken BIGINT NOT NULL
+);
+INSERT INTO gw_locks (name, taken) VALUES ('admins', 0);
 
 CREATE TABLE gw_photos (
 	hash       TEXT   NOT NULL,

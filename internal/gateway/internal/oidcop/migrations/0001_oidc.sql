@@ -81,6 +81,8 @@ CREATE TABLE oidc_devices (
 	state      TEXT   NOT NULL,
 	user_id    TEXT   NOT NULL,
 	provider   TEXT   NOT NULL,
+	session_id TEXT   NOT NULL,
+	auth_time  BIGINT NOT NULL,
 	pause      BIGINT NOT NULL,
 	polled_at  BIGINT NOT NULL,
 	expires_at BIGINT NOT NULL

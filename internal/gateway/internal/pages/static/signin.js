@@ -105,7 +105,10 @@ async function offer() {
 function button(provider) {
   const target = new URLSearchParams({ provider: provider.slug });
   if (uid) target.set("interaction", uid);
-  else target.set("return_to", data.return);
+  else {
+    target.set("return_to", data.return);
+    target.set("here", "1"); // not where the console is
+  }
   const link = document.createElement("a");
   link.className = "button";
   link.href = `/v2/login?${target}`;
@@ -120,6 +123,7 @@ function consent() {
     const known = t(`scope.${scope}`);
     return Object.assign(document.createElement("li"), { textContent: known === `scope.${scope}` ? scope : known });
   }));
+  $("leads").textContent = t("signin.leads", { place: details.redirect });
   step("consent");
   $("h-consent").focus();
   for (const [id, allow] of [["allow", true], ["deny", false]]) $(id).addEventListener("click", () => decide(allow));

@@ -3,10 +3,15 @@ import { $, call, data, form, query, step } from "./common.js";
 
 const token = query.get("token");
 
-form("confirm", async () => {
+form("confirm", async ({ password }) => {
   try {
-    await call("POST", "/v2/user/validate", { token });
+    await call("POST", "/v2/user/validate", { token, password: password || undefined });
   } catch (failure) {
+    if (failure.type === "PasswordRequired" && $("prove").hidden) { // several people may have chosen one for this address
+      $("prove").hidden = false;
+      $("chosen").required = true;
+      return $("chosen").focus();
+    }
     if (failure.type !== "InvalidOrExpiredToken") throw failure;
     return step("again");
   }
