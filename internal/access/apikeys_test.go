@@ -287,7 +287,7 @@ func TestWhoMakesKeys(t *testing.T) {
 			return p
 		}
 		scoped := func(scopes ...string) access.Principal {
-			return by(func(p *access.Principal) { p.Scopes = append(scopes, "workspaces:write") })
+			return by(func(p *access.Principal) { p.Scopes = append([]string{"workspaces:write"}, scopes...) })
 		}
 		for _, c := range []struct {
 			caller access.Principal
@@ -309,8 +309,14 @@ func TestWhoMakesKeys(t *testing.T) {
 		} {
 			ctx := as(h.t.Context(), c.caller)
 			for what, change := range map[string]func(*sqldb.Tx, *access.Ability, access.KeyRequest) error{
-				"create": func(tx *sqldb.Tx, a *access.Ability, req access.KeyRequest) error { _, _, err := k.Create(ctx, tx, a, req); return err },
-				"update": func(tx *sqldb.Tx, a *access.Ability, req access.KeyRequest) error { _, err := k.Update(ctx, tx, a, key.ID, req); return err },
+				"create": func(tx *sqldb.Tx, a *access.Ability, req access.KeyRequest) error {
+					_, _, err := k.Create(ctx, tx, a, req)
+					return err
+				},
+				"update": func(tx *sqldb.Tx, a *access.Ability, req access.KeyRequest) error {
+					_, err := k.Update(ctx, tx, a, key.ID, req)
+					return err
+				},
 			} {
 				undo := fmt.Errorf("undo")
 				err := h.db.Tx(ctx, func(tx *sqldb.Tx) error {

@@ -171,10 +171,12 @@ func TestTakeover(t *testing.T) {
 		}
 		everyone := access.ObjectGrant{SubjectType: "workspaces", Target: "*", Role: "reader"}
 		deny := houseFile + guard + "    - {role: reader, action: update, subject: workspaces, inverted: true}\n"
-		h.must(h.save("reader", deny))
-		if err := h.share("reader", everyone); errs.CodeOf(err) != errs.PermissionDenied {
+		h.must(h.save("owner", houseFile+guard+"    - {role: editor, action: read, subject: workspaces}\n    - {role: editor, action: update, subject: workspaces, inverted: true}\n"))
+		if err := h.share("reader", access.ObjectGrant{SubjectType: "workspaces", Target: "*", Role: "editor"}); errs.CodeOf(err) != errs.PermissionDenied {
 			h.t.Errorf("everyone, owners included, is given a role that denies: %v", err)
 		}
+		h.must(h.save("owner", houseFile+guard))
+		h.must(h.save("reader", deny))
 		if err := errs.From(h.share("owner", everyone)); err.Code != errs.Conflict || err.Details["reason"] != "lockout" {
 			h.t.Errorf("an owner locks owners out by sharing: %v", err)
 		}

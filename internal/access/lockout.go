@@ -31,6 +31,19 @@ func ownersKeep(ctx context.Context, r sqldb.Reader, doc *document, workspace Ob
 	return nil
 }
 
+// ownersKeepShared is ownersKeep after a change of the grants. It waits for others who change the rules, who look at the
+// grants in turn.
+func ownersKeepShared(ctx context.Context, tx *sqldb.Tx, workspaceID string) error {
+	if err := lockSecurity(ctx, tx, workspaceID); err != nil {
+		return err
+	}
+	stored, err := LoadSecurity(ctx, tx, workspaceID)
+	if err != nil {
+		return err
+	}
+	return ownersKeep(ctx, tx, compile(workspaceID, stored.Security), nil)
+}
+
 // lacks gives the first of some actions on the workspace that the caller may not do.
 func (a *Ability) lacks(workspace Object, actions ...string) string {
 	for _, action := range actions {

@@ -83,18 +83,17 @@ func advanced(re *regexp.Regexp, most int) string {
 	}
 	t := translator{most: most}
 	t.translate(tree)
-	return t.String()
+	return t.text.String()
 }
 
 // translator writes an expression.
 type translator struct {
-	strings.Builder
-
+	text strings.Builder
 	most int
 }
 
 func (b *translator) translate(tree *syntax.Regexp) {
-	if b.Len() > b.most {
+	if b.text.Len() > b.most {
 		return
 	}
 	switch tree.Op {
@@ -112,9 +111,9 @@ func (b *translator) translate(tree *syntax.Regexp) {
 		b.group(tree.Sub, "|")
 	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest, syntax.OpRepeat:
 		b.group(tree.Sub, "")
-		b.WriteString(quantifier(tree))
+		b.text.WriteString(quantifier(tree))
 	default:
-		b.WriteString(constant(tree.Op))
+		b.text.WriteString(constant(tree.Op))
 	}
 }
 
@@ -165,14 +164,14 @@ func constant(op syntax.Op) string {
 const nothing = `[^\u0001-\U0010FFFF]`
 
 func (b *translator) group(subs []*syntax.Regexp, between string) {
-	b.WriteString("(?:")
+	b.text.WriteString("(?:")
 	for i, sub := range subs {
 		if i > 0 {
-			b.WriteString(between)
+			b.text.WriteString(between)
 		}
 		b.translate(sub)
 	}
-	b.WriteString(")")
+	b.text.WriteString(")")
 }
 
 func (b *translator) literal(r rune, fold bool) {
@@ -202,10 +201,10 @@ func (b *translator) class(ranges []rune) {
 		}
 	}
 	if parts.Len() == 0 {
-		b.WriteString(nothing)
+		b.text.WriteString(nothing)
 		return
 	}
-	b.WriteString("[" + parts.String() + "]")
+	b.text.WriteString("[" + parts.String() + "]")
 }
 
 func escape(b *strings.Builder, r rune) {

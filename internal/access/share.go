@@ -34,10 +34,10 @@ func (a *Ability) Share(ctx context.Context, tx *sqldb.Tx, g ObjectGrant) (Objec
 	if err := samePlace(ctx, tx, g); err != nil {
 		return g, err
 	}
-	if err := put(ctx, tx, g); err != nil || g.Target != Everyone || g.Role == None || a.doc == nil {
+	if err := put(ctx, tx, g); err != nil || g.Target != Everyone || g.Role == None {
 		return g, err
 	}
-	return g, ownersKeep(ctx, tx, a.doc, nil) // everyone is also an owner
+	return g, ownersKeepShared(ctx, tx, a.workspaceID) // owners have the role of everyone too
 }
 
 // Unshare removes the grant of a target for the caller, who has been allowed to manage_permissions on the object.

@@ -17,8 +17,12 @@ import (
 func (g *Gateway) authenticate(r *http.Request) (access.Principal, error) {
 	authorization, keys := r.Header["Authorization"], r.Header["X-Svc-Api-Key"]
 	switch {
-	case len(authorization)+len(keys) > 1:
+	case len(authorization) > 0 && len(keys) > 0:
 		return access.Principal{}, errs.New(errs.InvalidRequest, "Send one credential: a bearer token or an API key.")
+	case len(authorization) > 1:
+		return access.Principal{}, errs.New(errs.InvalidToken, "Send one Authorization header.")
+	case len(keys) > 1:
+		return access.Principal{}, errs.New(errs.InvalidCredentials, "Send one API key.")
 	case len(keys) == 1:
 		return g.byKey(r, keys[0])
 	case len(authorization) == 1:

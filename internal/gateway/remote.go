@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -92,6 +93,9 @@ func identify(ctx context.Context, h http.Header) {
 	}
 	if p.SuperAdmin {
 		h.Set("X-Svc-Role", "superadmin")
+	}
+	if said, err := json.Marshal(p.AuthData); err == nil && len(p.AuthData) > 0 {
+		h.Set("X-Svc-Auth-Data", string(said))
 	}
 	h.Set("X-Correlation-Id", httpx.InfoFrom(ctx).CorrelationID)
 }

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/go-jose/go-jose/v4"
 )
@@ -31,7 +32,7 @@ func (s Settings) newKey() (made, error) {
 	if err != nil {
 		return made{}, err
 	}
-	key.KeyID = base64.RawURLEncoding.EncodeToString(print)
+	key.KeyID = named(print)
 	text, err := json.Marshal(key)
 	return made{kid: key.KeyID, alg: s.Alg, jwk: string(text)}, err
 }
@@ -73,4 +74,9 @@ func (e *entry) read(text string) error {
 	}
 	e.private, e.public, e.signer = &key, key.Public(), signer
 	return nil
+}
+
+// named is a key's id: its thumbprint, which never begins with a dash, so that a command line does not take it for a flag.
+func named(print []byte) string {
+	return strings.TrimLeft(base64.RawURLEncoding.EncodeToString(print), "-")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"atelier/internal/access"
 	"atelier/internal/errs"
 )
 
@@ -168,12 +169,47 @@ func TestAPIKeysThatDoNotCount(t *testing.T) {
 			t.Fatal(err)
 		}
 		ann.delete(keys + "/" + id).want(http.StatusOK)
+		h.rememberedKeys(ann, keys)
 		h.clk.Advance(time.Minute)
 		for name, text := range map[string]string{"unknown": "ak_" + strings.Repeat("A", 43), "disabled": disabled, "expired": expiring, "deleted": deleted} {
 			if _, err := h.keys.Find(t.Context(), h.db, text); errs.CodeOf(err) != errs.InvalidCredentials {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
+	})
+}
+
+// rememberedKeys looks that a key which the gateway still remembers is refused as one that it does not know.
+func (h *house) rememberedKeys(ann *caller, keys string) {
+	h.t.Helper()
+	at := strings.TrimSuffix(keys, "/security/apikeys")
+	for _, spoil := range []map[string]any{{"disabled": true}, {"expiresAt": h.clk.Now().Add(2 * time.Second).Format(time.RFC3339)}} {
+		made := ann.post(keys, key("x", "read", "workspaces")).want(http.StatusCreated)
+		remembered := h.key(made.text("apiKey"))
+		body := key("x", "read", "workspaces")
+		maps.Copy(body, spoil)
+		ann.put(keys+"/"+made.text("id"), body).want(http.StatusOK)
+		h.clk.Advance(time.Second)
+		remembered.get(at).wantError(http.StatusUnauthorized, errs.InvalidCredentials)
+	}
+}
+
+// A token that ends, and a key, make no keys.
+func TestAPIKeysByTokens(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, h *house) {
+		ann := h.user("ann")
+		keys := ann.workspace("Mine") + "/security/apikeys"
+		made := ann.post(keys, key("x", []string{"read", "manage_permissions"}, "workspaces")).want(http.StatusCreated)
+		token, narrow := ann.who, ann.who
+		token.Credential, narrow.Scopes = access.ByAccessToken, []string{"workspaces:write", "workspaces:read"}
+		for _, who := range []*caller{h.as(token), h.key(made.text("apiKey"))} {
+			who.post(keys, key("y", "read", "workspaces")).wantError(http.StatusForbidden, errs.PermissionDenied)
+			who.put(keys+"/"+made.text("id"), key("y", "read", "workspaces")).wantError(http.StatusForbidden, errs.PermissionDenied)
+		}
+		h.as(narrow).post(keys, key("y", "read", "events")).wantError(http.StatusForbidden, errs.InsufficientScope)
+		h.as(narrow).post(keys, key("y", "read", "workspaces")).want(http.StatusCreated)
+		h.key(made.text("apiKey")).get(keys).want(http.StatusOK)
 	})
 }
 

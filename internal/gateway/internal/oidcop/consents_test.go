@@ -1,6 +1,7 @@
 package oidcop_test
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -16,9 +17,7 @@ func (h *house) stranger(changes map[string]any) *apptest.Response {
 		"redirect_uris": []string{"https://app.test/cb"}, "client_name": "App", "token_endpoint_auth_method": "none",
 		"grant_types": []string{"authorization_code", "refresh_token"}, "scope": everything,
 	}
-	for name, value := range changes {
-		body[name] = value
-	}
+	maps.Copy(body, changes)
 	return h.register(body).Want(http.StatusCreated)
 }
 

@@ -49,7 +49,7 @@ func (p *Provider) describe(ctx context.Context, c Client, token string) (*oidc.
 		return nil, err
 	}
 	g := row.read()
-	if row.used != 0 || p.checkRefresh(c, g, row) != nil {
+	if dead := row.used != 0 || p.checkRefresh(c, g, row) != nil; dead {
 		return &oidc.IntrospectionResponse{}, nil
 	}
 	return &oidc.IntrospectionResponse{

@@ -2,6 +2,7 @@
 import { $, Failure, call, data, explain, go } from "./common.js";
 import { profile, password, remove } from "./profile.js";
 import { factor, passkeys } from "./factors.js";
+import { apps } from "./apps.js";
 import { links } from "./links.js";
 import { sessions, tokens } from "./sessions.js";
 
@@ -26,7 +27,7 @@ async function open() {
   password(me);
   remove();
   $("content").hidden = false;
-  await Promise.all([factor(me), passkeys(), links(), sessions(), tokens()]);
+  await Promise.all([factor(me), passkeys(), links(), sessions(), apps(), tokens()]);
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 
