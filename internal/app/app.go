@@ -86,7 +86,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 func (a *App) listen(ctx context.Context, handler http.Handler) error {
 	cfg := a.opts.Config
 	server, err := httpx.Listen(ctx, httpx.ServerConfig{
-		Host: cfg.Host, Port: cfg.ListenPort(), Listener: a.opts.Listener, Handler: handler, Log: a.opts.Log, NewID: a.opts.IDs.UUID,
+		Host: cfg.Host, Port: cfg.ListenPort(), Listener: a.opts.Listener, Handler: handler, Log: a.opts.Log, NewID: a.opts.IDs.UUID, Inside: !a.runsGateway(),
 	})
 	if err != nil {
 		return fmt.Errorf("listen on port %d: %w (is another process using it? choose another with --port)", cfg.ListenPort(), err)

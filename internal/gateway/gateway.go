@@ -129,7 +129,7 @@ func (g *Gateway) open(ctx context.Context) (err error) {
 	g.identity, err = identity.Open(ctx, identity.Deps{
 		DB: deps.DB, Keys: deps.Keys, Log: deps.Bus, Limits: g.limits, Clock: deps.Clock, IDs: deps.IDs, Config: deps.Config,
 		Post: g.post, Forget: access.RevokeUser, Revoked: revocations.Has,
-		Disown: func(ctx context.Context, tx *sqldb.Tx, userID string) error { return g.factors.Disown(ctx, tx, userID) },
+		Disown:   func(ctx context.Context, tx *sqldb.Tx, userID string) error { return g.factors.Disown(ctx, tx, userID) },
 		TouchKey: func(ctx context.Context, keyID string) error { return deps.APIKeys.Touch(ctx, deps.DB, keyID) },
 	})
 	if err != nil {

@@ -25,6 +25,8 @@ type ServerConfig struct {
 	Listener net.Listener
 	Handler  http.Handler
 	Log      *slog.Logger
+	// Inside allows the larger headers that the gateway's proof needs.
+	Inside bool
 	// NewID names responses to requests that cannot be parsed at all.
 	NewID func() string
 }
@@ -35,6 +37,8 @@ const (
 	readTimeout       = 30 * time.Second
 	idleTimeout       = 60 * time.Second
 	maxHeaderBytes    = 16 << 10
+	// maxProofBytes is for services behind the gateway: the proof holds what providers say of the caller.
+	maxProofBytes = 128 << 10
 )
 
 // Listen takes the port. Nothing is served before Serve.
@@ -46,6 +50,10 @@ func Listen(ctx context.Context, cfg ServerConfig) (*Server, error) {
 			return nil, err
 		}
 	}
+	largest := maxHeaderBytes
+	if cfg.Inside {
+		largest = maxProofBytes
+	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &Server{
@@ -56,7 +64,7 @@ func Listen(ctx context.Context, cfg ServerConfig) (*Server, error) {
 			ReadHeaderTimeout: readHeaderTimeout,
 			ReadTimeout:       readTimeout,
 			IdleTimeout:       idleTimeout,
-			MaxHeaderBytes:    maxHeaderBytes,
+			MaxHeaderBytes:    largest,
 			Protocols:         protocols,
 			ConnState:         takenOver,
 			// OPTIONS * is answered like every other request that is not for us.

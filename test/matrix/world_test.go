@@ -2,6 +2,7 @@ package matrix_test
 
 import (
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,9 @@ func newWorld(t *testing.T) *world {
 	w.w = admin.Post("/v2/workspaces", map[string]any{"name": "ours", "slug": "ours"}).Want(http.StatusCreated).Text("id")
 	w.w2 = stranger.Post("/v2/workspaces", map[string]any{"name": foreign, "slug": foreign}).Want(http.StatusCreated).Text("id")
 	w.fill(admin, stranger)
+	for w.super.Get("/v2/workspaces/"+w.w+"/security").Want(http.StatusOK).Text("authentication.clientId") == "" {
+		runtime.Gosched() // the client of its pages is made a moment later
+	}
 	return w
 }
 

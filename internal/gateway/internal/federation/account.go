@@ -14,7 +14,7 @@ import (
 
 const (
 	// maxClaims bounds what is kept of what a provider says.
-	maxClaims  = 8 << 10
+	maxClaims  = 4 << 10
 	maxName    = 100
 	maxAddress = 320
 )
