@@ -22,23 +22,18 @@ import (
 // Open opens, or creates, the database file. One connection writes, with immediate transactions whose commits are
 // shared; a pool of connections reads the last committed state without waiting for it.
 func Open(ctx context.Context, path string) (*sqldb.DB, error) {
-	if err := functions(); err != nil {
+	engine := &sqlite.Driver{} // one of our own: the package's is shared by the process
+	if err := addFunctions(engine); err != nil {
 		return nil, err
 	}
 	if err := create(path); err != nil {
 		return nil, err
 	}
-	write, err := sql.Open("sqlite", dsn(path, "synchronous(FULL)", "wal_autocheckpoint(4000)")+"&_txlock=immediate")
-	if err != nil {
-		return nil, err
-	}
+	write := sql.OpenDB(connector{engine, dsn(path, "synchronous(FULL)", "wal_autocheckpoint(4000)") + "&_txlock=immediate"})
 	write.SetMaxOpenConns(1)
 	write.SetMaxIdleConns(1)
 	write.SetConnMaxIdleTime(0)
-	read, err := sql.Open("sqlite", dsn(path, "query_only(1)"))
-	if err != nil {
-		return nil, errors.Join(err, write.Close())
-	}
+	read := sql.OpenDB(connector{engine, dsn(path, "query_only(1)")})
 	const readers = 8
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
@@ -57,13 +52,25 @@ func Open(ctx context.Context, path string) (*sqldb.DB, error) {
 	return db, nil
 }
 
-// functions adds what the engine lacks, once for the process: re2(pattern, text) tells whether a text matches a regular
-// expression, as package regexp understands it. Anything but two texts does not match.
-var functions = sync.OnceValue(func() error { //nolint:gochecknoglobals // the driver keeps its functions for the process
+// connector opens connections that have our functions.
+type connector struct {
+	driver *sqlite.Driver
+	dsn    string
+}
+
+// Connect implements driver.Connector.
+func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
+
+// Driver implements driver.Connector.
+func (c connector) Driver() driver.Driver { return c.driver }
+
+// addFunctions adds what the engine lacks: re2(pattern, text) tells whether a text matches a regular expression, as package
+// regexp understands it. Anything but two texts does not match.
+func addFunctions(d *sqlite.Driver) error {
 	var mu sync.Mutex
 	compiled := map[string]*regexp.Regexp{}
 	const remembered = 512
-	return sqlite.RegisterDeterministicScalarFunction("re2", 2, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+	return d.RegisterDeterministicScalarFunction("re2", 2, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 		pattern, isPattern := args[0].(string)
 		text, isText := args[1].(string)
 		if !isPattern || !isText {
@@ -89,7 +96,7 @@ var functions = sync.OnceValue(func() error { //nolint:gochecknoglobals // the d
 		}
 		return int64(0), nil
 	})
-})
+}
 
 // create makes the file for its owner alone; the engine gives its log and index the same permissions. It holds the signing
 // keys, and the directory may be one that others can look into.
