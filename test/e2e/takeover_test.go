@@ -108,27 +108,24 @@ func TestSquattedAddress(t *testing.T) {
 }
 
 // Of several who sign up with one address, the one who reads its mail and knows the newest password has the account.
-func TestContestedSignUp(t *testing.T) {
-	t.Parallel()
-	everywhere(t, func(t *testing.T, it installation) {
-		t.Helper()
-		email := "contested@example.test"
-		first := map[string]any{"email": email, "password": "the first password", "firstName": "x", "lastName": "y"}
-		it.Anyone().Post("/v2/signup", first).Want(http.StatusCreated)
-		stale := it.MailToken(email, "")
-		first["password"] = "the second password"
-		it.Anyone().Post("/v2/signup", first).Want(http.StatusCreated)
-		it.Anyone().Post("/v2/user/validate", map[string]any{"token": stale}).WantError(http.StatusBadRequest, "invalid_parameter")
-		token := newerToken(t, it, email, stale)
-		for _, wrong := range []map[string]any{{"token": token}, {"token": token, "password": "the first password"}} {
-			if got := it.Anyone().Post("/v2/user/validate", wrong).WantError(http.StatusUnauthorized, "invalid_credentials"); got.Text("details.type") != "PasswordRequired" {
-				t.Errorf("%s", got.Body)
-			}
+func contestedSignUp(t *testing.T, it installation) {
+	t.Helper()
+	email := "contested@example.test"
+	first := map[string]any{"email": email, "password": "the first password", "firstName": "x", "lastName": "y"}
+	it.Anyone().Post("/v2/signup", first).Want(http.StatusCreated)
+	stale := it.MailToken(email, "")
+	first["password"] = "the second password"
+	it.Anyone().Post("/v2/signup", first).Want(http.StatusCreated)
+	it.Anyone().Post("/v2/user/validate", map[string]any{"token": stale}).WantError(http.StatusBadRequest, "invalid_parameter")
+	token := newerToken(t, it, email, stale)
+	for _, wrong := range []map[string]any{{"token": token}, {"token": token, "password": "the first password"}} {
+		if got := it.Anyone().Post("/v2/user/validate", wrong).WantError(http.StatusUnauthorized, "invalid_credentials"); got.Text("details.type") != "PasswordRequired" {
+			t.Errorf("%s", got.Body)
 		}
-		it.Anyone().Post("/v2/user/validate", map[string]any{"token": token, "password": "the second password"}).Want(http.StatusOK)
-		it.Anyone().SignIn(email, "the second password")
-		it.Anyone().Post("/v2/login", map[string]any{"email": email, "password": "the first password"}).WantError(http.StatusUnauthorized, "invalid_credentials")
-	})
+	}
+	it.Anyone().Post("/v2/user/validate", map[string]any{"token": token, "password": "the second password"}).Want(http.StatusOK)
+	it.Anyone().SignIn(email, "the second password")
+	it.Anyone().Post("/v2/login", map[string]any{"email": email, "password": "the first password"}).WantError(http.StatusUnauthorized, "invalid_credentials")
 }
 
 // newerToken waits for a mail with another token than one that was seen.
@@ -144,35 +141,32 @@ func newerToken(t *testing.T, it installation, email, seen string) string {
 }
 
 // A token does no more than its scopes, also in the hands of a super admin, and never makes itself stronger.
-func TestWeakTokensStayWeak(t *testing.T) {
-	t.Parallel()
-	everywhere(t, func(t *testing.T, it installation) {
-		t.Helper()
-		admin := it.Admin()
-		id := signUp(t, it, "target@example.test").Get("/v2/me").Text("id")
-		with := func(scopes ...string) *apptest.Client {
-			c := it.Anyone()
-			body := map[string]any{"name": "x", "expiresAt": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)}
-			if len(scopes) > 0 {
-				body["scopes"] = scopes
-			}
-			c.Token = admin.Post("/v2/user/accessTokens", body).Want(http.StatusCreated).Text("token")
-			return c
+func weakTokensStayWeak(t *testing.T, it installation) {
+	t.Helper()
+	admin := it.Admin()
+	id := signUp(t, it, "target@example.test").Get("/v2/me").Text("id")
+	with := func(scopes ...string) *apptest.Client {
+		c := it.Anyone()
+		body := map[string]any{"name": "x", "expiresAt": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)}
+		if len(scopes) > 0 {
+			body["scopes"] = scopes
 		}
-		weak := with("workspaces:read", "workspaces:write")
-		weak.Delete("/v2/users/"+id).WantError(http.StatusForbidden, "insufficient_scope")
-		weak.Delete("/v2/users/"+id+"/mfa").WantError(http.StatusForbidden, "insufficient_scope")
-		weak.Post("/v2/service-accounts", map[string]any{"slug": "x"}).WantError(http.StatusForbidden, "insufficient_scope")
-		weak.Post("/v2/contacts", map[string]any{"text": "target"}).WantError(http.StatusForbidden, "permission_denied")
-		strong := with()
-		strong.Get("/v2/users/" + id).Want(http.StatusOK)
-		strong.Patch("/v2/users/"+id, map[string]any{"platformRole": "superadmin"}).WantError(http.StatusForbidden, "permission_denied")
-		secret := admin.Post("/v2/service-accounts", map[string]any{"slug": "robot"}).Want(http.StatusCreated).Text("clientSecret")
-		admin.Patch("/v2/users/sa:platform:robot", map[string]any{"platformRole": "superadmin"}).WantError(http.StatusForbidden, "permission_denied")
-		robot := it.Anyone()
-		robot.Token = it.Anyone().Post("/v2/service-accounts/robot/token", map[string]any{"clientSecret": secret}).Want(http.StatusOK).Text("accessToken")
-		robot.Post("/v2/user/accessTokens", map[string]any{"name": "x", "expiresAt": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)}).WantError(http.StatusForbidden, "permission_denied")
-	})
+		c.Token = admin.Post("/v2/user/accessTokens", body).Want(http.StatusCreated).Text("token")
+		return c
+	}
+	weak := with("workspaces:read", "workspaces:write")
+	weak.Delete("/v2/users/"+id).WantError(http.StatusForbidden, "insufficient_scope")
+	weak.Delete("/v2/users/"+id+"/mfa").WantError(http.StatusForbidden, "insufficient_scope")
+	weak.Post("/v2/service-accounts", map[string]any{"slug": "x"}).WantError(http.StatusForbidden, "insufficient_scope")
+	weak.Post("/v2/contacts", map[string]any{"text": "target"}).WantError(http.StatusForbidden, "permission_denied")
+	strong := with()
+	strong.Get("/v2/users/" + id).Want(http.StatusOK)
+	strong.Patch("/v2/users/"+id, map[string]any{"platformRole": "superadmin"}).WantError(http.StatusForbidden, "permission_denied")
+	secret := admin.Post("/v2/service-accounts", map[string]any{"slug": "robot"}).Want(http.StatusCreated).Text("clientSecret")
+	admin.Patch("/v2/users/sa:platform:robot", map[string]any{"platformRole": "superadmin"}).WantError(http.StatusForbidden, "permission_denied")
+	robot := it.Anyone()
+	robot.Token = it.Anyone().Post("/v2/service-accounts/robot/token", map[string]any{"clientSecret": secret}).Want(http.StatusOK).Text("accessToken")
+	robot.Post("/v2/user/accessTokens", map[string]any{"name": "x", "expiresAt": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)}).WantError(http.StatusForbidden, "permission_denied")
 }
 
 // Two super admins who demote each other at once leave one.

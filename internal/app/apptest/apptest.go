@@ -95,6 +95,13 @@ func StartOn(t testing.TB, clk clock.Clock, listener net.Listener, settings ...s
 	return s
 }
 
+// On is the same server for a part of the test, whose failures are its own.
+func (s *Server) On(t testing.TB) *Server {
+	own := *s
+	own.t = t
+	return &own
+}
+
 // Stop stops the server and fails the test when that was not clean. It may be called more than once.
 func (s *Server) Stop() {
 	s.t.Helper()
