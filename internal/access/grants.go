@@ -173,12 +173,6 @@ func RevokeAll(ctx context.Context, tx *sqldb.Tx, workspaceID string) error {
 	return nil
 }
 
-// RevokeObject removes the grants on a page that is being deleted.
-func RevokeObject(ctx context.Context, tx *sqldb.Tx, subjectType, subjectID string) error {
-	_, err := tx.Exec(ctx, `DELETE FROM access_grants WHERE subject_type = $1 AND subject_id = $2`, subjectType, subjectID)
-	return err
-}
-
 // userTarget is how grants name an account.
 func userTarget(userID string) string { return "user:" + userID }
 

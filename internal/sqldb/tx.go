@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 )
 
 // Tx is a running transaction.
@@ -108,3 +109,8 @@ var (
 	_ Reader = (*DB)(nil)
 	_ Reader = (*Tx)(nil)
 )
+
+// EscapeLike takes the meaning from the wildcards of a text that is searched for with LIKE ... ESCAPE '!'.
+func EscapeLike(text string) string {
+	return strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(text)
+}

@@ -80,6 +80,35 @@ func TestPublicOperations(t *testing.T) {
 	}
 }
 
+// The account and the platform are for the installation's own programs: a token that another's client got never reaches them.
+func TestAccountsAndAdministrationNeedTheirScope(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for _, op := range operations() {
+		if op.Policy != access.Accounts && op.Policy != access.SuperAdmins {
+			continue
+		}
+		seen++
+		if op.Scope != access.Account {
+			t.Errorf("%s %s has the scope %q, want %q", op.Method, op.Path, op.Scope, access.Account)
+		}
+	}
+	if seen == 0 {
+		t.Error("there is no such operation: the test shows nothing")
+	}
+}
+
+// Answers with a secret, and those about somebody's rights at one moment, are never kept to be repeated.
+func TestSecretsAreNotKept(t *testing.T) {
+	t.Parallel()
+	secret := regexp.MustCompile(`/(login|signup|password|validate|token|rotate|accessTokens|apikeys|explain|recovery-codes|mfa|passkey|options|links|service-accounts)\b`)
+	for _, op := range operations() {
+		if op.Method == http.MethodPost && !op.Hidden && secret.MatchString(op.Path) && !op.Once {
+			t.Errorf("%s %s would be kept for an Idempotency-Key", op.Method, op.Path)
+		}
+	}
+}
+
 // refusals calls as everybody who is not admitted, and looks that nothing has changed.
 func (w *world) refusals(op restapi.Operation, r row) (cells int) {
 	before := w.snapshot()

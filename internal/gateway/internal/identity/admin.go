@@ -145,7 +145,7 @@ func (q UserQuery) where() (string, []any) {
 		"u.first_name": q.FirstName, "u.last_name": q.LastName, "u.first_name || ' ' || u.last_name || ' ' || COALESCE(u.email, '')": q.Text,
 	} {
 		if text != "" {
-			conditions = append(conditions, `LOWER(`+column+`) LIKE `+bind("%"+escapeLike(strings.ToLower(text))+"%")+` ESCAPE '!'`)
+			conditions = append(conditions, `LOWER(`+column+`) LIKE `+bind("%"+sqldb.EscapeLike(strings.ToLower(text))+"%")+` ESCAPE '!'`)
 		}
 	}
 	switch q.Provider {
@@ -162,7 +162,7 @@ func (q UserQuery) where() (string, []any) {
 		conditions = append(conditions, `u.status = `+bind(q.Status))
 	}
 	if q.Group != "" {
-		conditions = append(conditions, `u.user_groups LIKE `+bind(`%"`+escapeLike(q.Group)+`"%`)+` ESCAPE '!'`)
+		conditions = append(conditions, `u.user_groups LIKE `+bind(`%"`+sqldb.EscapeLike(q.Group)+`"%`)+` ESCAPE '!'`)
 	}
 	if q.SuperAdmin != nil {
 		conditions = append(conditions, `u.super_admin = `+bind(flag(*q.SuperAdmin)))
@@ -174,10 +174,6 @@ func (q UserQuery) where() (string, []any) {
 		conditions = append(conditions, `u.created_at < `+bind(sqldb.Millis(q.CreatedBefore)))
 	}
 	return strings.Join(conditions, " AND "), args
-}
-
-func escapeLike(text string) string {
-	return strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(text)
 }
 
 // BulkResult counts what a change of many accounts did.

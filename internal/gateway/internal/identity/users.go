@@ -135,11 +135,6 @@ func (i *Identity) User(ctx context.Context, id string) (User, error) {
 	return i.userBy(ctx, i.deps.DB, "u.id", id)
 }
 
-// UserByEmail reads the account with an address; resource_not_found when there is none.
-func (i *Identity) UserByEmail(ctx context.Context, email string) (User, error) {
-	return i.userBy(ctx, i.deps.DB, "u.email", normalEmail(email))
-}
-
 func (i *Identity) userBy(ctx context.Context, r sqldb.Reader, column, value string) (User, error) {
 	u, err := i.scanUser(r.QueryRow(ctx, `SELECT `+userColumns+` FROM gw_users u WHERE `+column+` = $1`, value).Scan)
 	if sqldb.IsNotFound(err) {

@@ -33,16 +33,6 @@ func (p *Provider) workspaceClient(id, workspace string, w workspaceMetadata) Cl
 	return c
 }
 
-// ClientOf is the id of the client of a workspace's pages; empty when it has none yet.
-func (p *Provider) ClientOf(ctx context.Context, workspaceID string) (string, error) {
-	var id string
-	err := p.deps.DB.QueryRow(ctx, `SELECT id FROM oidc_clients WHERE workspace_id = $1`, workspaceID).Scan(&id)
-	if sqldb.IsNotFound(err) {
-		return "", nil
-	}
-	return id, err
-}
-
 // Consume keeps a client for every workspace until ctx ends.
 func (p *Provider) Consume(ctx context.Context) error {
 	return p.deps.Bus.Consume(ctx, bus.Consumer{Name: "oidc-clients", FromStart: true, HandleTx: p.follow})

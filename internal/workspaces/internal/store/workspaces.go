@@ -150,7 +150,7 @@ func filter(readable access.Filter, q workspaces.ListQuery) (where string, args 
 		conditions = append(conditions, `slug = `+bind(q.Slug))
 	}
 	if q.Search != "" {
-		like := bind("%" + escapeLike(strings.ToLower(q.Search)) + "%")
+		like := bind("%" + sqldb.EscapeLike(strings.ToLower(q.Search)) + "%")
 		conditions = append(conditions, `(LOWER(name) LIKE `+like+` ESCAPE '!' OR slug LIKE `+like+` ESCAPE '!' OR LOWER(description) LIKE `+like+` ESCAPE '!')`)
 	}
 	if q.Dirty != nil {
@@ -158,8 +158,4 @@ func filter(readable access.Filter, q workspaces.ListQuery) (where string, args 
 		conditions = append(conditions, `content_revision `+comparison+` pushed_revision`)
 	}
 	return strings.Join(conditions, " AND "), args
-}
-
-func escapeLike(text string) string {
-	return strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(text)
 }
