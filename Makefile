@@ -48,6 +48,10 @@ crash: ## Kill the server a hundred times under write load and look for lost wri
 rotation: ## Rotate the signing keys every two seconds for a minute under load (needs TEST_POSTGRES_URL)
 	ROTATION_SECONDS=60 go test -count=1 -timeout 30m -run TestRotation -v ./test/rotation
 
+.PHONY: timing
+timing: ## Look whether the time of a wrong key or token tells how much of it is right
+	go run ./test/timing
+
 .PHONY: clean
 clean: ## Remove what was built
 	rm -rf bin

@@ -99,9 +99,11 @@ func rootCommand(p process) *cobra.Command {
 		migrateCommand(p),
 		openapiCommand(p),
 		doctorCommand(p),
+		lintCommand(p),
 		backupCommand(p),
 		restoreCommand(p),
 		keysCommand(p),
+		secretsCommand(p),
 		versionCommand(p),
 	)
 	return root

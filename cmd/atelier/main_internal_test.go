@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"maps"
 	"strings"
 	"testing"
 )
@@ -42,5 +43,14 @@ func TestLookup(t *testing.T) {
 		if got := lookup(environ, name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
+	}
+}
+
+// Variables of one workspace are never those of another, and the first of two counts.
+func TestBegin(t *testing.T) {
+	t.Parallel()
+	environ := []string{"WORKSPACE_SECRET_a_x=1", "WORKSPACE_SECRET_a_x=2", "WORKSPACE_SECRET_a_y=b=c", "WORKSPACE_SECRET_ab_x=3", "WORKSPACE_SECRET_a-b_x=4", "OTHER=5"}
+	if got := begin(environ, "WORKSPACE_SECRET_a_"); !maps.Equal(got, map[string]string{"x": "1", "y": "b=c"}) {
+		t.Error(got)
 	}
 }

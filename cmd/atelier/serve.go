@@ -70,7 +70,8 @@ func tuneMemory(p process) {
 func options(cfg config.Config, p process) app.Options {
 	return app.Options{
 		Config: cfg, Version: version, Log: logger(cfg, p.err), Terminal: p.out, Clock: clock.System{}, IDs: ident.Source{},
-		Lookup: func(name string) string { return lookup(p.environ, name) },
+		Lookup:  func(name string) string { return lookup(p.environ, name) },
+		Environ: func(prefix string) map[string]string { return begin(p.environ, prefix) },
 	}
 }
 
@@ -102,4 +103,17 @@ func lookup(environ []string, name string) string {
 		}
 	}
 	return ""
+}
+
+// begin gives the variables that begin with a prefix, by the rest of their names.
+func begin(environ []string, prefix string) map[string]string {
+	found := map[string]string{}
+	for _, variable := range environ {
+		name, value, _ := strings.Cut(variable, "=")
+		rest, ok := strings.CutPrefix(name, prefix)
+		if _, seen := found[rest]; ok && !seen {
+			found[rest] = value
+		}
+	}
+	return found
 }

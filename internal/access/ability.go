@@ -19,6 +19,7 @@ type Ability struct {
 	held        roleSet
 	roles       []string
 	onPages     []pageRole
+	public      []string // the pages that are shared with everyone
 	granted     map[string][]*rule
 	key         map[string][]*rule
 	refused     bool // a key that was deleted or disabled, or has expired
@@ -43,6 +44,9 @@ func (a *Ability) Principal() Principal { return a.caller }
 
 // WorkspaceID is the workspace.
 func (a *Ability) WorkspaceID() string { return a.workspaceID }
+
+// IsPublic tells whether a page is shared with everyone, for rules that ask for it.
+func (a *Ability) IsPublic(pageID string) bool { return slices.Contains(a.public, pageID) }
 
 // Roles lists the roles of the caller in the workspace: the one that was given, then those that its sign-in brings.
 func (a *Ability) Roles() []string { return slices.Clone(a.roles) }
@@ -87,6 +91,9 @@ func (a *Ability) candidates(subject string, others bool) iter.Seq[candidate] {
 			if !yield(candidate{rule: r, held: true}) {
 				return
 			}
+		}
+		if subject == SubjectApps && a.caller.Kind != Internal {
+			yield(candidate{rule: everyoneRule, held: true})
 		}
 	}
 }
@@ -146,6 +153,11 @@ func (a *Ability) fromRoles(subject string, inverted bool, yield func(candidate)
 // superAdminRule allows everything everywhere.
 var superAdminRule = &rule{ //nolint:gochecknoglobals // never changed
 	ref: RuleRef{Source: FromSuperAdmin, Role: RoleSuperAdmin}, part: part{actions: []string{ActionManage}},
+}
+
+// everyoneRule lets everyone read every app, unless the rules of its workspace say otherwise.
+var everyoneRule = &rule{ //nolint:gochecknoglobals // never changed
+	ref: RuleRef{Source: FromRole, Role: RoleEveryone}, part: part{actions: []string{ActionRead}, subject: SubjectApps},
 }
 
 // bind puts the caller's values into the conditions of the rules that depend on them.

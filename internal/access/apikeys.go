@@ -274,7 +274,7 @@ func (k *Keys) Find(ctx context.Context, r sqldb.Reader, secret string) (Princip
 	if hit, ok := k.found.GetIfPresent("key:" + hash); ok && now.Before(hit.until) {
 		return hit.principal, nil
 	}
-	key, err := scanKey(r.QueryRow(ctx, `SELECT `+keyColumns+` FROM access_api_keys WHERE hash = $1`, hash).Scan)
+	key, err := scanKey(r.QueryRow(ctx, `SELECT `+keyColumns+` FROM access_api_keys WHERE hash = $1 AND workspace_id NOT LIKE 'bin:%'`, hash).Scan)
 	if sqldb.IsNotFound(err) || err == nil && !key.usable(now) {
 		return Principal{}, refusedKey()
 	}

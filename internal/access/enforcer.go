@@ -108,8 +108,16 @@ func (a *Ability) take(grants []ObjectGrant) {
 	}
 	for _, g := range grants {
 		a.grant(g)
+		a.note(g)
 	}
 	a.bind()
+}
+
+// note remembers the pages that everyone may read.
+func (a *Ability) note(g ObjectGrant) {
+	if g.SubjectType == SubjectPages && g.Target == Everyone && (g.Policies.Read || g.Role != None) {
+		a.public = append(a.public, g.SubjectID)
+	}
 }
 
 func (a *Ability) hold(role string) {
@@ -231,6 +239,13 @@ func (e *Enforcer) loadKey(ctx context.Context, r sqldb.Reader, caller Principal
 	}
 	if a.doc, err = e.document(ctx, r, workspaceID); err != nil {
 		return nil, err
+	}
+	grants, err := grantsFor(ctx, r, caller, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range grants { // nothing is shared with a key, but its rules may ask what is shared with everyone
+		a.note(g)
 	}
 	a.keyOnly = true
 	a.hold(key.Role)

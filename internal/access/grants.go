@@ -173,6 +173,56 @@ func RevokeAll(ctx context.Context, tx *sqldb.Tx, workspaceID string) error {
 	return nil
 }
 
+// TargetUser is how the table of grants names an account.
+func TargetUser(userID string) string { return userTarget(userID) }
+
+// SharedWorkspaces is the query of the workspaces that are shared with a target, given as a parameter such as $1.
+func SharedWorkspaces(target string) string {
+	return `SELECT workspace_id FROM access_grants WHERE subject_type = 'workspaces' AND target = ` + target
+}
+
+// OwnedWorkspaces is the query of the workspaces that a target owns, given as a parameter such as $1.
+func OwnedWorkspaces(target string) string { return SharedWorkspaces(target) + ` AND role = 'owner'` }
+
+// parked is the id under which the access to a workspace in the bin is kept: none that a workspace can have.
+func parked(workspaceID string) string { return "bin:" + workspaceID }
+
+// Park puts everything that is known about the access to a workspace aside: until Unpark nobody has any, and the API keys
+// are not known.
+func Park(ctx context.Context, tx *sqldb.Tx, workspaceID string) error {
+	return move(ctx, tx, workspaceID, parked(workspaceID))
+}
+
+// Unpark gives a workspace the access back that Park put aside.
+func Unpark(ctx context.Context, tx *sqldb.Tx, workspaceID string) error {
+	return move(ctx, tx, parked(workspaceID), workspaceID)
+}
+
+// RevokeParked removes what Park put aside, for good.
+func RevokeParked(ctx context.Context, tx *sqldb.Tx, workspaceID string) error {
+	return RevokeAll(ctx, tx, parked(workspaceID))
+}
+
+// move renames a workspace in all tables.
+func move(ctx context.Context, tx *sqldb.Tx, from, to string) error {
+	for _, statement := range []string{
+		`UPDATE access_grants SET subject_id = $1 WHERE subject_type = 'workspaces' AND subject_id = $2`,
+		`UPDATE access_grants SET workspace_id = $1 WHERE workspace_id = $2`,
+		`UPDATE access_security SET workspace_id = $1 WHERE workspace_id = $2`,
+		`UPDATE access_api_keys SET workspace_id = $1 WHERE workspace_id = $2`,
+	} {
+		if _, err := tx.Exec(ctx, statement, to, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ParkedOwner is the query of the workspaces in the bin that a target owned, given as a parameter such as $1.
+func ParkedOwner(target string) string {
+	return `SELECT SUBSTR(workspace_id, 5) FROM access_grants WHERE subject_type = 'workspaces' AND workspace_id LIKE 'bin:%' AND role = 'owner' AND target = ` + target
+}
+
 // userTarget is how grants name an account.
 func userTarget(userID string) string { return "user:" + userID }
 
@@ -193,7 +243,9 @@ func RevokeUser(ctx context.Context, tx *sqldb.Tx, userID string) ([]string, err
 		if others > 0 {
 			continue
 		}
-		orphans = append(orphans, g.WorkspaceID)
+		if !strings.HasPrefix(g.WorkspaceID, parked("")) {
+			orphans = append(orphans, g.WorkspaceID)
+		}
 		if err := GrantSuperAdmins(ctx, tx, g.WorkspaceID); err != nil {
 			return nil, err
 		}
@@ -211,4 +263,10 @@ func lockOwners(ctx context.Context, tx *sqldb.Tx, workspaceID, besides string) 
 	err = tx.QueryRow(ctx, `SELECT COUNT(*) FROM access_grants
 		WHERE subject_type = 'workspaces' AND subject_id = $1 AND role = 'owner' AND target <> $2`, workspaceID, besides).Scan(&others)
 	return others, err
+}
+
+// RevokeObject removes what was shared of an object that is being deleted.
+func RevokeObject(ctx context.Context, tx *sqldb.Tx, subjectType, subjectID string) error {
+	_, err := tx.Exec(ctx, `DELETE FROM access_grants WHERE subject_type = $1 AND subject_id = $2`, subjectType, subjectID)
+	return err
 }

@@ -31,8 +31,10 @@ type Options struct {
 	// Lookup reads the standard OTEL_* variables, which belong to the tracing library, and those that the file of sign-in
 	// providers names.
 	Lookup func(string) string
-	Clock  clock.Clock
-	IDs    ident.Source
+	// Environ gives the variables that begin with a prefix, by the rest of their names: those that operators give to workspaces.
+	Environ func(prefix string) map[string]string
+	Clock   clock.Clock
+	IDs     ident.Source
 	// Listener, when set, is used instead of the configured address.
 	Listener net.Listener
 }

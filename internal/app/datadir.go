@@ -60,29 +60,35 @@ func BlobDir(cfg config.Config) string {
 
 // internalKey is the configured key, or in one process a made-up one that is kept in the data directory.
 func internalKey(cfg config.Config, ids ident.Source) (string, error) {
-	if key := cfg.InternalAPIKey.Reveal(); key != "" {
-		return key, nil
+	if key, err := knownInternalKey(cfg); key != "" || err != nil {
+		return key, err
 	}
 	if cfg.SplitServices() {
 		return "", errors.New("INTERNAL_API_KEY: set it, to the same value for every process, when services run in separate processes")
-	}
-	path := filepath.Join(cfg.DataDir, "internal.key")
-	kept, err := os.ReadFile(path)
-	if key := strings.TrimSpace(string(kept)); err == nil && key != "" {
-		return key, nil
-	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("read the internal key: %w", err)
 	}
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return "", fmt.Errorf("create the data directory: %w", err)
 	}
 	key := ids.Secret()
-	if err := writeWhole(path, key+"\n"); err != nil {
+	if err := writeWhole(internalKeyPath(cfg), key+"\n"); err != nil {
 		return "", fmt.Errorf("keep the internal key: %w", err)
 	}
 	return key, nil
 }
+
+// knownInternalKey is the internal key without making one: empty when there is none yet.
+func knownInternalKey(cfg config.Config) (string, error) {
+	if key := cfg.InternalAPIKey.Reveal(); key != "" || cfg.SplitServices() {
+		return key, nil
+	}
+	kept, err := os.ReadFile(internalKeyPath(cfg))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("read the internal key: %w", err)
+	}
+	return strings.TrimSpace(string(kept)), nil
+}
+
+func internalKeyPath(cfg config.Config) string { return filepath.Join(cfg.DataDir, "internal.key") }
 
 // writeWhole writes a file whole or not at all, for its owner alone.
 func writeWhole(path, text string) error {

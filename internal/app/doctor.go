@@ -68,6 +68,8 @@ func Examine(ctx context.Context, opts Options) ([]Finding, error) {
 type doctor struct {
 	cfg   config.Config
 	parts *parts
+	// broken tells that the database failed its check.
+	broken bool
 	// untrusted is why EXTRA_CA_CERTS cannot be used.
 	untrusted error
 }
@@ -91,6 +93,7 @@ func (d *doctor) checks() []check {
 		{name: partLimits, part: partLimits, fix: "check RATE_LIMITS_STORAGE_HOST and RATE_LIMITS_STORAGE_PASSWORD, and that the server runs", examine: d.limits},
 		{name: partBlobs, part: partBlobs, fix: "check the WORKSPACES_STORAGE_* settings, and that the place can be written", examine: d.blobs},
 		{name: partGit, part: partGit, fix: "install git 2.38 or newer and make sure that it is the first one on the PATH", examine: d.git},
+		{name: partSecrets, part: partSecrets, fix: "put the missing key back into SECRETS_MASTER_KEYS, or INTERNAL_API_KEY back to what it was; see \"Secrets\" in docs/operating.md", examine: d.secrets},
 		{name: partMail, part: partMail, fix: "check the SMTP_* settings and EMAIL_FROM, and that the server runs", examine: d.mail},
 		{name: "certificates", fix: "check that EXTRA_CA_CERTS names a file with PEM certificates", examine: d.certificates},
 	}

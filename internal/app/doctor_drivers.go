@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -22,6 +23,7 @@ func (d *doctor) databaseFix() string {
 }
 
 func (d *doctor) database(ctx context.Context) (driver string, err error) {
+	defer func() { d.broken = err != nil }()
 	if d.cfg.DatabaseURL != "" {
 		return d.server(ctx)
 	}
@@ -110,4 +112,28 @@ func (d *doctor) blobs(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return d.parts.blobs.Driver(), d.parts.blobs.Ping(ctx)
+}
+
+// secrets looks whether every stored secret can be opened with the configured master keys.
+func (d *doctor) secrets(ctx context.Context) (text string, err error) {
+	if d.broken {
+		return "not looked at, because of the database", nil
+	}
+	stored, err := OpenSecrets(ctx, d.cfg)
+	if errors.Is(err, errOlder) || d.cfg.DatabaseURL == "" && hasDatabase(d.cfg) != nil {
+		return "none yet", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, stored.Close()) }()
+	found, err := stored.Survey(ctx)
+	if err != nil {
+		return "", err
+	}
+	text = fmt.Sprintf("%d under the current master key %q", found.Current, stored.MasterKey())
+	if found.Older > 0 {
+		text += fmt.Sprintf(", %d under an older one: run \"atelier secrets rotate\"", found.Older)
+	}
+	return text, Unreadable(found)
 }

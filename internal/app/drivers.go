@@ -23,6 +23,7 @@ import (
 	"atelier/internal/sqldb"
 	"atelier/internal/sqldb/postgres"
 	"atelier/internal/sqldb/sqlite"
+	workspaces "atelier/internal/workspaces/service"
 )
 
 // databaseFile is the embedded database's name in the data directory.
@@ -162,13 +163,16 @@ func (p *parts) openBlobs(ctx context.Context) (err error) {
 			Endpoint: cfg.S3Endpoint, AccessKey: cfg.S3AccessKey, SecretKey: cfg.S3SecretKey.Reveal(), Bucket: cfg.S3Bucket,
 			Region: cfg.S3Region, Transport: p.trusting(),
 		})
+		if err == nil {
+			p.blobs = workspaces.TendBlobs(p.blobs, p.db, p.opts.Clock)
+		}
 		return err
 	}
 	store, err := fsblob.Open(p.blobDir())
 	if err != nil {
 		return err
 	}
-	p.blobs = store
+	p.blobs = workspaces.TendBlobs(store, p.db, p.opts.Clock)
 	p.keep(partBlobs, func(context.Context) error { return store.Close() })
 	return nil
 }

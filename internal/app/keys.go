@@ -96,14 +96,25 @@ func hasDatabase(cfg config.Config) error {
 	return nil
 }
 
-func (k *Keys) open(ctx context.Context, cfg config.Config, clk clock.Clock) (err error) {
-	var steps int
-	err = k.db.QueryRow(ctx, `SELECT COUNT(*) FROM schema_migrations WHERE component = $1`, keyring.Migrations().Component).Scan(&steps)
+// errOlder is that a database has not got the tables of this version.
+var errOlder = errors.New("the database was not made by this version; start it once with \"atelier serve\", or run \"atelier migrate\"")
+
+// hasTables refuses a database in which a step of a component's migrations was not taken yet.
+func hasTables(ctx context.Context, db *sqldb.DB, component string, step int) error {
+	var taken int
+	err := db.QueryRow(ctx, `SELECT COUNT(*) FROM schema_migrations WHERE component = $1 AND version = $2`, component, step).Scan(&taken)
 	if sqldb.KindOf(err) == sqldb.KindUnavailable {
 		return err
 	}
-	if err != nil || steps == 0 {
-		return errors.New("the database was not made by this version; start it once with \"atelier serve\", or run \"atelier migrate\"")
+	if err != nil || taken == 0 {
+		return errOlder
+	}
+	return nil
+}
+
+func (k *Keys) open(ctx context.Context, cfg config.Config, clk clock.Clock) (err error) {
+	if err := hasTables(ctx, k.db, keyring.Migrations().Component, 1); err != nil {
+		return err
 	}
 	quiet := slog.New(slog.DiscardHandler)
 	if k.bus, err = sqlbus.Open(k.db, clk, quiet); err != nil { // also where a broker passes the events on: this is where they begin

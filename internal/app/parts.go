@@ -20,6 +20,7 @@ import (
 	"atelier/internal/restapi"
 	"atelier/internal/sqldb"
 	"atelier/internal/telemetry"
+	"atelier/internal/vault"
 	workspaces "atelier/internal/workspaces/service"
 )
 
@@ -32,6 +33,7 @@ const (
 	partBlobs    = "blobs"
 	partGit      = "git"
 	partMail     = "mail"
+	partSecrets  = "secrets"
 )
 
 // parts are the open drivers of a process, shared by its services.
@@ -46,6 +48,8 @@ type parts struct {
 	access      *access.Enforcer
 	apiKeys     *access.Keys
 	cursors     *restapi.Cursors
+	links       *workspaces.FileLinks
+	vault       *vault.Vault
 
 	db       *sqldb.DB
 	bus      bus.Log
@@ -82,6 +86,7 @@ func (p *parts) open(ctx context.Context, chosen []target) error {
 		{partBlobs, p.openBlobs},
 		{partGit, p.openGit},
 		{partMail, p.openMail},
+		{partSecrets, p.openSecrets},
 	} {
 		needed := slices.ContainsFunc(chosen, func(t target) bool { return slices.Contains(t.needs, part.name) })
 		if !needed {
@@ -113,6 +118,9 @@ func (p *parts) openBasics(ctx context.Context) error {
 	}
 	p.access, p.apiKeys = access.NewEnforcer(p.opts.Clock), access.NewKeys(p.opts.Clock, p.opts.IDs)
 	if p.cursors, err = restapi.NewCursors(p.internalKey); err != nil {
+		return err
+	}
+	if p.links, err = workspaces.NewFileLinks(p.internalKey); err != nil {
 		return err
 	}
 	networks, err := egress.ParseNetworks(cfg.EgressAllowedNetworks)

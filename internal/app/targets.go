@@ -18,7 +18,7 @@ type target struct {
 // targets is the table of services. The gateway comes last because it needs the handlers of those beside it.
 func targets() []target {
 	return []target{
-		{name: "workspaces", needs: []string{partDatabase, partBus, partBlobs, partGit}, build: buildWorkspaces},
+		{name: "workspaces", needs: []string{partDatabase, partBus, partBlobs, partGit, partSecrets}, build: buildWorkspaces},
 		{name: "events", needs: []string{partDatabase, partBus, partSessions}, build: buildEvents},
 		{name: "runtime", needs: []string{partDatabase, partBus, partSessions, partBlobs}, build: buildRuntime},
 		{name: "gateway", needs: []string{partDatabase, partBus, partSessions, partLimits, partBlobs, partMail}, build: buildGateway},

@@ -72,6 +72,14 @@ func (c Config) InternalURL() string {
 	return c.PublicURL()
 }
 
+// FilesURL is the address in links to files, ending in /v2: UPLOADS_FILESYSTEM_DOWNLOAD_URL, or else the public one.
+func (c Config) FilesURL() string {
+	if c.DownloadURL != "" {
+		return c.DownloadURL
+	}
+	return c.PublicURL()
+}
+
 // Console is the address of the console: CONSOLE_URL, or else this installation's own pages.
 func (c Config) Console() string {
 	if c.ConsoleURL != "" {

@@ -23,6 +23,8 @@ func findForm(name string) (form, bool) {
 		return form{isNetwork, "is not a network", "a CIDR or an address, such as 10.0.0.0/8 or 192.168.1.7"}, true
 	case "origin":
 		return form{isOrigin, "is not an origin", "scheme://host, scheme://host:port, or .domain for its sub-domains"}, true
+	case "mediatype":
+		return form{isMediaType, "is not a media type", "a media type such as image/png or image/*"}, true
 	case "regexp":
 		return form{isRegexp, "is not a regular expression", "a regular expression"}, true
 	case "versioned":
@@ -57,6 +59,10 @@ func isOrigin(text string) bool {
 	}
 	return text == origin.Scheme+"://"+origin.Host && !strings.Contains(text, "*") && isPort(origin.Port())
 }
+
+var mediaType = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*/([A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*|\*)$`) //nolint:gochecknoglobals // compiled once, never changed
+
+func isMediaType(text string) bool { return mediaType.MatchString(text) }
 
 func isRegexp(text string) bool {
 	_, err := regexp.Compile(text)

@@ -16,6 +16,8 @@ func TestFormsAreAccepted(t *testing.T) {
 		"INTERNAL_API_URL=http://gateway:3001/v2",
 		"TRUSTED_PROXIES=10.0.0.0/8,::1,fd00::/8",
 		"EGRESS_ALLOWED_NETWORKS=192.168.1.7",
+		"UPLOADS_ALLOWED_MIMETYPES=image/*,application/vnd.ms-excel,image/svg+xml",
+		"UPLOADS_FILESYSTEM_DOWNLOAD_URL=https://files.example/v2",
 		"CORS_ADDITIONAL_ALLOWED_ORIGINS=https://a.example,http://localhost:5173,.b.example,capacitor://localhost,http://[::1]:80",
 	} {
 		if _, err := fromEnviron(variable); err != nil {
@@ -32,7 +34,12 @@ func TestFormsAreRefused(t *testing.T) {
 		network   = " is not a network; allowed: a comma list, each a CIDR or an address, such as 10.0.0.0/8 or 192.168.1.7"
 		origin    = " is not an origin; allowed: a comma list, each scheme://host, scheme://host:port, or .domain for its sub-domains"
 	)
+	const media = " is not a media type; allowed: a comma list, each a media type such as image/png or image/*"
 	for _, test := range []struct{ variable, want string }{
+		{"UPLOADS_ALLOWED_MIMETYPES=image", `"image"` + media},
+		{"UPLOADS_ALLOWED_MIMETYPES=image/png,*/*", `"*/*"` + media},
+		{"UPLOADS_FORBIDDEN_MIMETYPES=text/*l", `"text/*l"` + media},
+		{"UPLOADS_FILESYSTEM_DOWNLOAD_URL=https://files.example", `"https://files.example"` + versioned},
 		{"ADMIN_EMAIL=admin", `"admin"` + email},
 		{"ADMIN_EMAIL=@b", `"@b"` + email},
 		{"ADMIN_EMAIL=a@", `"a@"` + email},

@@ -50,6 +50,14 @@ type Config struct {
 	S3AccessKey       string   `env:"WORKSPACES_STORAGE_S3_LIKE_ACCESS_KEY" default:"" doc:"The access key."`
 	S3SecretKey       Secret   `env:"WORKSPACES_STORAGE_S3_LIKE_SECRET_KEY" default:"" doc:"The secret key."`
 
+	SecretsMasterKeys Secret `group:"Secrets" env:"SECRETS_MASTER_KEYS" default:"" doc:"The keys that encrypt the secrets of workspaces: a comma list of id:key, where a key is 32 bytes in base64, or a JSON list of objects with kid, key (64 hexadecimal digits) and active. The first, or the active one, is for new values; the others open older ones. Empty means one that is made from INTERNAL_API_KEY, which opens its values also when keys are set later."`
+
+	UploadsMaxSize    int      `group:"Files" env:"UPLOADS_MAX_SIZE" default:"10000000" unit:"b" min:"1024" max:"1073741824" doc:"The largest file that can be uploaded into a workspace."`
+	UploadsVisibility string   `env:"UPLOADS_DEFAULT_VISIBILITY" default:"public" oneof:"public,private" doc:"Who may read an uploaded file that does not say it: everybody who knows its address, or those whom the rules of the workspace allow."`
+	UploadsAllowed    []string `env:"UPLOADS_ALLOWED_MIMETYPES" default:"image/*,text/*,video/*,audio/*,application/*,font/*" form:"mediatype" doc:"The types of files that may be uploaded, as a comma list; image/* is every type of images."`
+	UploadsForbidden  []string `env:"UPLOADS_FORBIDDEN_MIMETYPES" default:"" form:"mediatype" doc:"The types of files that may not be uploaded although UPLOADS_ALLOWED_MIMETYPES names them."`
+	DownloadURL       string   `env:"UPLOADS_FILESYSTEM_DOWNLOAD_URL" default:"" url:"http,https" form:"versioned" doc:"The address in links to files, ending in /v2: that of this installation under a host of its own, so that files never share an origin with anything else. Empty means API_URL."`
+
 	JWKSAlg            string        `group:"Tokens" env:"JWKS_ALG" default:"RS256" oneof:"RS256,RS384,RS512,PS256,PS384,PS512,ES256,ES384,ES512,EdDSA" doc:"The signature algorithm of new signing keys."`
 	JWKSKty            string        `env:"JWKS_KTY" default:"RSA" oneof:"RSA,EC,OKP" doc:"The key family of new signing keys; it must fit JWKS_ALG."`
 	JWKSSize           int           `env:"JWKS_SIZE" default:"2048" min:"2048" max:"8192" doc:"The size of new RSA keys in bits. The curve of EC and OKP keys follows from JWKS_ALG."`
@@ -110,6 +118,10 @@ type Config struct {
 	Concurrent             int           `env:"CONCURRENT_REQUESTS" default:"100" min:"1" max:"1000000" doc:"Requests of one caller that one process handles at the same time."`
 	ConcurrentAddress      int           `env:"CONCURRENT_REQUESTS_ADDRESS" default:"50" min:"1" max:"1000000" doc:"Requests without a credential from one address that one process handles at the same time."`
 	QuotaPerDay            int           `env:"QUOTA_REQUESTS_PER_DAY" default:"0" min:"0" max:"1000000000" doc:"Calls of one caller per day (UTC). 0 means no quota."`
+
+	WriteLockTimeout time.Duration `group:"Workspaces" env:"WORKSPACE_WRITE_LOCK_TIMEOUT_MINUTES" default:"30m" unit:"m" min:"1m" max:"24h" doc:"When the write lock of a workspace expires, in minutes; that of a merge conflict never does."`
+	BinAge           time.Duration `env:"WORKSPACE_BIN_DAYS" default:"720h" unit:"d" min:"0s" max:"87600h" doc:"How long a deleted workspace can be restored, in days."`
+	HistoryAge       time.Duration `env:"WORKSPACE_HISTORY_DAYS" default:"2160h" unit:"d" min:"24h" max:"87600h" doc:"How long the edits of a workspace can be looked up and undone, in days."`
 
 	EventMaxLen int `group:"Events" env:"BROKER_EMIT_MAXLEN" default:"100000" min:"1000" max:"10000000" doc:"The largest event, in characters."`
 

@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"atelier/internal/vault"
 )
 
 // rule is a check that the tags of one field cannot express.
@@ -38,6 +40,12 @@ func processRules(targets []string) []rule {
 		{setting: "JWKS_KTY", reads: []string{"JWKS_ALG"}, check: func(c Config) string {
 			if family := keyFamily(c.JWKSAlg); c.JWKSKty != family {
 				return c.JWKSKty + " does not fit JWKS_ALG " + c.JWKSAlg + "; allowed: " + family
+			}
+			return ""
+		}},
+		{setting: "SECRETS_MASTER_KEYS", check: func(c Config) string {
+			if _, err := vault.ParseKeys(c.SecretsMasterKeys.Reveal()); err != nil {
+				return err.Error()
 			}
 			return ""
 		}},

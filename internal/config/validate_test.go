@@ -50,6 +50,12 @@ func TestSettingsFitTogether(t *testing.T) {
 			[]string{"TARGET=all,events"},
 			"TARGET: all stands for every service; allowed: all alone, or a list without it (from environment TARGET)",
 		},
+		{"master keys", []string{"SECRETS_MASTER_KEYS=a:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=,b:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE="}, ""},
+		{
+			"a bad master key",
+			[]string{"SECRETS_MASTER_KEYS=a:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=,b:c2hvcnQ="},
+			`SECRETS_MASTER_KEYS: entry 2 ("b") has no good key; use 32 bytes in base64, such as "openssl rand -base64 32" makes (from environment SECRETS_MASTER_KEYS)`,
+		},
 		{"nats on SQLite", []string{"BROKER_DRIVER=nats"}, ""},
 		{"elliptic", []string{"JWKS_ALG=ES256", "JWKS_KTY=EC"}, ""},
 		{"edwards", []string{"JWKS_ALG=EdDSA", "JWKS_KTY=OKP"}, ""},

@@ -86,7 +86,9 @@ func (g *Gateway) byCookie(r *http.Request) (access.Principal, error) {
 		return p, nil
 	case errs.From(err).Status() >= http.StatusInternalServerError:
 		return access.Principal{}, err
-	case strings.HasPrefix(canonical(r.URL.Path), servicesPrefix): // the service may be elsewhere: it is refused here
+	case shows(r.Method, canonical(r.URL.Path)): // what is public is shown also to a browser whose session has ended
+		return access.Principal{}, nil
+	case ofServices(canonical(r.URL.Path)): // the service may be elsewhere: it is refused here
 		return access.Principal{}, err
 	default:
 		return access.Principal{Refused: err}, nil

@@ -6,13 +6,15 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
+	"strings"
 
+	"atelier/internal/access"
 	"atelier/internal/config"
 	"atelier/internal/errs"
 )
 
 // csrf proves that a write with a cookie was sent by a page that may read our answers: the token of the session, which
-// only GET /v2/me tells, and the browser's own word on where the request comes from.
+// only GET /v2/me and pages tell, and the browser's own word on where the request comes from.
 type csrf struct {
 	key     []byte
 	origins *http.CrossOriginProtection
@@ -45,10 +47,21 @@ func (c *csrf) token(sessionID string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
+// tell answers a browser that reads a page with what its writes must carry.
+func (c *csrf) tell(w http.ResponseWriter, r *http.Request, p access.Principal) {
+	if p.Cookie && reads(r.Method) && strings.HasPrefix(r.URL.Path, pagesPrefix) {
+		w.Header().Set(headerCSRF, c.token(p.SessionID))
+	}
+}
+
+// reads tells whether a method changes nothing.
+func reads(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
 // check refuses a write that another site could have made the browser send.
 func (c *csrf) check(r *http.Request, sessionID string) error {
-	switch r.Method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions:
+	if reads(r.Method) {
 		return nil
 	}
 	if err := c.origins.Check(r); err != nil || r.Header.Get("Origin") == "null" {

@@ -240,10 +240,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.api.Errors().Write(w, r, err)
 		return
 	}
-	if !strings.HasPrefix(r.URL.Path, servicesPrefix) {
+	if !ofServices(r.URL.Path) {
 		g.api.Handler().ServeHTTP(w, r) // the gateway's own, without a second router
 		return
 	}
+	g.csrf.tell(w, r, principal)
 	g.mux.ServeHTTP(w, r)
 }
 

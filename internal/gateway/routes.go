@@ -1,5 +1,7 @@
 package gateway
 
+import "strings"
+
 // Service is the name of a service behind the gateway.
 type Service string
 
@@ -16,8 +18,24 @@ type Route struct {
 	Service Service
 }
 
-// servicesPrefix begins every pattern of Routes.
-const servicesPrefix = "/v2/workspaces"
+// Every pattern of Routes begins with one of these.
+const (
+	servicesPrefix = "/v2/workspaces"
+	filesPrefix    = "/v2/files/"
+	pagesPrefix    = "/v2/pages/"
+	appsPrefix     = "/v2/apps"
+)
+
+// ofServices tells whether a path is that of a service behind the gateway.
+func ofServices(path string) bool {
+	return strings.HasPrefix(path, servicesPrefix) || strings.HasPrefix(path, filesPrefix) || strings.HasPrefix(path, pagesPrefix) ||
+		strings.HasPrefix(path, appsPrefix)
+}
+
+// shows tells whether a request asks for something that may be for everybody: a page or a file, which browsers show.
+func shows(method, path string) bool {
+	return strings.HasPrefix(path, filesPrefix) || strings.HasPrefix(path, pagesPrefix) && reads(method)
+}
 
 // Routes is the public map of the services. A path that is not here is the gateway's own, or does not exist.
 func Routes() []Route {
@@ -26,5 +44,9 @@ func Routes() []Route {
 		{servicesPrefix + "/", Workspaces},
 		{servicesPrefix + "/{workspaceId}/events", Events},
 		{servicesPrefix + "/{workspaceId}/events/", Events},
+		{filesPrefix, Workspaces},
+		{pagesPrefix, Workspaces},
+		{appsPrefix, Workspaces},
+		{appsPrefix + "/", Workspaces},
 	}
 }

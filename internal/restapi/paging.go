@@ -93,3 +93,34 @@ func CheckIfMatch(header, etag string) error {
 	return errs.New(errs.Conflict, "The resource was changed by someone else; read it again and repeat your change.").
 		With("etag", etag).WithStatus(http.StatusPreconditionFailed)
 }
+
+// From tells where a page of a list begins. The scope names the list and its filters.
+func (p Page) From(ctx context.Context, cursors *Cursors, scope string) (offset int, err error) {
+	offset = p.Page * p.Limit
+	if p.Cursor != "" {
+		err = cursors.Open(ctx, scope, p.Cursor, &offset)
+	}
+	return offset, err
+}
+
+// Place is where a page of a list ends: the list and its filters, the next offset and how many items there are in all.
+type Place struct {
+	Path        string
+	Query       url.Values
+	Next, Total int
+}
+
+// NewListed is the paging part of a list's answer, with a link to the next page when there is one.
+func NewListed(ctx context.Context, cursors *Cursors, place Place) (listed Listed, err error) {
+	listed.Total = strconv.Itoa(place.Total)
+	if place.Next >= place.Total {
+		return listed, nil
+	}
+	cursor, err := cursors.Seal(ctx, place.Path+"?"+place.Query.Encode(), place.Next)
+	if err != nil {
+		return listed, err
+	}
+	place.Query.Set("cursor", cursor)
+	listed.Link = NextLink(place.Path, place.Query)
+	return listed, nil
+}

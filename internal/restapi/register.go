@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -28,7 +30,7 @@ func Register[In, Out any](api *API, op Operation, handler func(ctx context.Cont
 	if op.MaxBody > 0 {
 		maxBody = op.MaxBody
 	}
-	documented := huma.Operation{
+	operation := huma.Operation{
 		OperationID: op.ID, Method: op.Method, Path: op.Path, Summary: op.Summary, Description: op.Description,
 		Tags: []string{op.Tag}, DefaultStatus: op.Status, Hidden: op.Hidden, Deprecated: op.Deprecated != nil,
 		MaxBodyBytes:    maxBody + 1, // the library refuses a body of exactly the limit
@@ -36,15 +38,15 @@ func Register[In, Out any](api *API, op Operation, handler func(ctx context.Cont
 		Security:        security(op.Policy),
 		Extensions:      op.extensions(),
 	}
-	documented.Middlewares = huma.Middlewares{api.admit(op)}
+	operation.Middlewares = huma.Middlewares{api.admit(op)}
 	if op.repeatable() {
-		documented.Parameters = append(documented.Parameters, keyParameter())
+		operation.Parameters = append(operation.Parameters, keyParameter())
 		if api.replays != nil {
-			documented.Middlewares = append(documented.Middlewares, api.replay(maxBody))
+			operation.Middlewares = append(operation.Middlewares, api.replay(maxBody))
 		}
 	}
-	documented.Responses = api.errorResponses(op, reflect.TypeFor[In]())
-	huma.Register(api.huma, documented, func(ctx context.Context, in *In) (*Out, error) {
+	operation.Responses = api.errorResponses(op, reflect.TypeFor[In]())
+	huma.Register(api.huma, operation, func(ctx context.Context, in *In) (*Out, error) {
 		out, err := handler(ctx, in)
 		if err != nil {
 			problem := httpx.NewProblem(ctx, err)
@@ -53,6 +55,7 @@ func Register[In, Out any](api *API, op Operation, handler func(ctx context.Cont
 		}
 		return out, nil
 	})
+	api.redocument(op)
 }
 
 // extensions tell readers of the document who may call the operation, and with which tokens.
@@ -95,13 +98,13 @@ func security(policy access.Policy) []map[string][]string {
 func (a *API) admit(op Operation) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(ctx)
-		httpx.InfoFrom(r.Context()).Route = op.Path
+		httpx.InfoFrom(r.Context()).Route = documented(op.Path)
 		if op.Deprecated != nil {
 			op.Deprecated.Set(w.Header())
 		}
 		err := op.admits(access.From(r.Context()))
 		if err == nil {
-			err = checkContent(r)
+			err = op.takes(r)
 		}
 		if err == nil && !op.Repeated {
 			err = checkRepeated(r.URL.RawQuery)
@@ -114,8 +117,9 @@ func (a *API) admit(op Operation) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-// checkContent lets the route, not the header, choose the parser: a body is JSON or it is refused.
-func checkContent(r *http.Request) error {
+// takes lets the route, not the header, choose the parser: a body has a form that the operation takes, which is JSON unless
+// it says otherwise, or it is refused.
+func (op Operation) takes(r *http.Request) error {
 	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}
@@ -124,11 +128,49 @@ func checkContent(r *http.Request) error {
 	}
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset := params["charset"]
-	if err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return errs.New(errs.InvalidRequest, "Send the body as JSON with Content-Type: application/json.").
+	if err != nil || !slices.Contains(op.forms(), kind) || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return errs.Newf(errs.InvalidRequest, "Send the body with Content-Type: %s.", strings.Join(op.forms(), " or ")).
 			WithStatus(http.StatusUnsupportedMediaType)
 	}
 	return nil
+}
+
+// forms lists the content types that the operation takes.
+func (op Operation) forms() []string {
+	if len(op.Takes) == 0 {
+		return []string{"application/json"}
+	}
+	forms := make([]string, 0, len(op.Takes))
+	for _, media := range op.Takes {
+		forms = append(forms, media.Type)
+	}
+	return forms
+}
+
+// redocument writes the forms of bodies that the library does not know into the document.
+func (a *API) redocument(op Operation) {
+	item := a.huma.OpenAPI().Paths[op.Path]
+	if item == nil { // hidden
+		return
+	}
+	if path := documented(op.Path); path != op.Path {
+		delete(a.huma.OpenAPI().Paths, op.Path)
+		if known := a.huma.OpenAPI().Paths[path]; known != nil {
+			_ = mergePath(a.huma.OpenAPI().Paths, path, item)
+		} else {
+			a.huma.OpenAPI().Paths[path] = item
+		}
+	}
+	described := map[string]*huma.Operation{
+		http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
+	}[op.Method]
+	described.Path = documented(op.Path)
+	if len(op.Takes) > 0 {
+		described.RequestBody = &huma.RequestBody{Required: true, Content: a.contents(op.Takes)}
+	}
+	if len(op.Gives) > 0 {
+		described.Responses[strconv.Itoa(described.DefaultStatus)].Content = a.contents(op.Gives)
+	}
 }
 
 // checkRepeated refuses a parameter given twice, or as an array: two readers could each believe another one.

@@ -154,6 +154,10 @@ type Operation struct {
 	Repeated bool
 	// Deprecated announces the operation's end.
 	Deprecated *httpx.Deprecation
+	// Takes and Gives are the forms of the request's and the answer's body when they are not JSON alone.
+	Takes, Gives []Media
+	// Query documents the query parameters of an operation that reads its input itself.
+	Query []Param
 	// Also documents statuses besides Status that answer with a body of their own instead of an error, by a value of its type.
 	Also map[int]any
 	// Hidden leaves it out of the document: it is for other services, not for clients.

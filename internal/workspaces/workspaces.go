@@ -22,6 +22,45 @@ type Workspace struct {
 	ContentRevision, PushedRevision int64
 	CreatedAt, UpdatedAt            time.Time
 	CreatedBy, UpdatedBy            string
+	// Photo is the address of its picture.
+	Photo string
+	// Localized tells that Description is the JSON of a text in several languages.
+	Localized bool
+	// LastPush and LastPull tell of the last successful push and pull; nil when there was none.
+	LastPush, LastPull *Sync
+	Lock               Lock
+	// SuspendedAt is when it was suspended, and why; zero when it is not.
+	SuspendedAt     time.Time
+	SuspendedReason string
+	// DeletedAt is when it went into the bin, by whom, and which slug it had; zero when it is not there.
+	DeletedAt              time.Time
+	DeletedBy, DeletedSlug string
+}
+
+// Sync is a successful push to a repository or pull from one.
+type Sync struct {
+	CreatedAt    time.Time `json:"createdAt" doc:"When it was."`
+	CreatedBy    string    `json:"createdBy,omitempty" doc:"The id of the user who did it."`
+	Version      string    `json:"version" doc:"The name of the version."`
+	RepositoryID string    `json:"repositoryId,omitempty" doc:"The repository."`
+}
+
+// Lock is the write lock of a workspace. The epoch grows whenever the lock changes hands, so that whoever lost it cannot write.
+type Lock struct {
+	Reason string
+	By     string
+	At     time.Time
+	// Until is when it expires; zero when it never does.
+	Until time.Time
+	Epoch int64
+}
+
+// MergeConflict is the reason of the lock that never expires.
+const MergeConflict = "merge_conflict"
+
+// Held tells whether somebody holds the lock.
+func (l Lock) Held(now time.Time) bool {
+	return l.Reason != "" && (l.Until.IsZero() || now.Before(l.Until))
 }
 
 // Dirty tells that the content has changed since the last push. It is derived, so an edit made during a push stays dirty.
@@ -38,8 +77,13 @@ type Draft struct {
 // ListQuery filters and orders the list of workspaces.
 type ListQuery struct {
 	Search string
-	Slug   string
-	Dirty  *bool
+	// Name is text in the name alone.
+	Name string
+	Slug string
+	// Labels asks for any of them, IDs for these workspaces, SharedWith and OwnedBy for those of a user.
+	Labels, IDs         []string
+	SharedWith, OwnedBy string
+	Dirty               *bool
 	// Sort is name, slug, createdAt or updatedAt; Descending reverses it.
 	Sort       string
 	Descending bool

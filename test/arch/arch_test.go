@@ -21,17 +21,20 @@ func arrows() map[string]string {
 	return map[string]string{
 		// kernel: no service knowledge
 		"clock":      "",
-		"config":     "",
+		"config":     "vault",
 		"errs":       "",
 		"ident":      "",
 		"lifecycle":  "",
 		"strictjson": "",
+		"vault":      "",
 		"httpx":      "clock errs ident",
 		"access":     "clock errs httpx ident sqldb strictjson",
 		"restapi":    "access clock errs httpx sqldb strictjson",
 		"readiness":  "access clock errs restapi",
 		"telemetry":  "httpx",
 		"envelope":   "access bus errs httpx",
+		"dsul":       "errs strictjson",
+		"failpoint":  "",
 		// contracts and their drivers
 		"sqldb":   "errs",
 		"bus":     "clock errs ident sqldb",
@@ -43,13 +46,13 @@ func arrows() map[string]string {
 		"keyring": "access bus clock envelope errs sqldb",
 		// services
 		"gateway":    "access blob bus clock config envelope errs httpx ident keyring kv mail readiness restapi sqldb strictjson",
-		"workspaces": "access bus clock envelope errs ident readiness restapi sqldb",
+		"workspaces": "access blob bus clock dsul envelope errs failpoint httpx ident readiness restapi sqldb strictjson vault",
 		"events":     "access bus clock envelope errs readiness restapi sqldb",
 		"automation": "clock readiness restapi sqldb",
 		// the edge
 		"backup": "",
 		"app": "access automation backup blob bus clock config egress errs events gateway gitcmd httpx ident keyring kv lifecycle mail readiness " +
-			"restapi sqldb telemetry workspaces",
+			"restapi sqldb telemetry vault workspaces",
 	}
 }
 

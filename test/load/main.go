@@ -94,6 +94,9 @@ func measure(ctx context.Context, binary string, span time.Duration, rounds int)
 	if err := reportStart(ctx, product, binary); err != nil {
 		return err
 	}
+	if err := definitions(ctx, product); err != nil {
+		return err
+	}
 	return compare(ctx, reference, product, span, rounds)
 }
 

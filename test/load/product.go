@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -78,21 +77,5 @@ func post(ctx context.Context, p *process, path string, body, into any) error {
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+path, bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if p.token != "" {
-		r.Header.Set("Authorization", "Bearer "+p.token)
-	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode >= http.StatusBadRequest {
-		return fmt.Errorf("%s answered %d", path, response.StatusCode)
-	}
-	return json.NewDecoder(response.Body).Decode(into)
+	return p.exchange(ctx, request{method: http.MethodPost, path: path, kind: "application/json", body: text}, into)
 }

@@ -162,8 +162,11 @@ func answersMayGrow(t *testing.T, doc *openapi3.T) {
 	asked := map[string]bool{}
 	for _, item := range doc.Paths.Map() {
 		for _, operation := range item.Operations() {
-			if operation.RequestBody != nil {
-				namesIn(operation.RequestBody.Value.Content.Get("application/json").Schema, asked)
+			if operation.RequestBody == nil {
+				continue
+			}
+			for _, form := range operation.RequestBody.Value.Content {
+				namesIn(form.Schema, asked)
 			}
 		}
 	}

@@ -13,6 +13,8 @@ import (
 type row struct {
 	body any
 	form string // a urlencoded body, for the protocols
+	// upload is a multipart body with the boundary b.
+	upload string
 	// status is what an admitted caller gets; 200 when zero.
 	status int
 	// query is appended to the path.
@@ -38,7 +40,7 @@ type row struct {
 // rows is the matrix, by method and path. An operation without a row fails the test.
 func rows() map[string]row {
 	all := map[string]row{}
-	for _, part := range []map[string]row{publicRows(), protocolRows(), pageRows(), accountRows(), adminRows(), workspaceRows()} {
+	for _, part := range []map[string]row{publicRows(), protocolRows(), pageRows(), accountRows(), adminRows(), workspaceRows(), definitionRows(), fileRows(), appRows(), shownRows()} {
 		maps.Copy(all, part)
 	}
 	return all
@@ -199,7 +201,8 @@ func adminRows() map[string]row {
 }
 
 func workspaceRows() map[string]row {
-	const ws, ev = access.SubjectWorkspaces, access.SubjectEvents
+	const ws, ev, secrets = access.SubjectWorkspaces, access.SubjectEvents, access.SubjectSecrets
+	secret := map[string]any{"ours": map[string]any{"value": "x"}}
 	rule := []any{map[string]any{"action": "read", "subject": "workspaces"}}
 	newKey := func(w *world) map[string]string {
 		_, id := w.key(w.signIn("admin"), w.w, "files")
@@ -222,7 +225,16 @@ func workspaceRows() map[string]row {
 		"POST /v2/workspaces/{workspaceId}/security/apikeys":            {action: "manage_permissions", subject: ws, body: map[string]any{"name": "k", "rules": rule}, status: http.StatusCreated},
 		"PUT /v2/workspaces/{workspaceId}/security/apikeys/{apiKey}":    {action: "manage_permissions", subject: ws, body: map[string]any{"name": "k", "rules": rule}, prepare: newKey},
 		"DELETE /v2/workspaces/{workspaceId}/security/apikeys/{apiKey}": {action: "manage_permissions", subject: ws, prepare: newKey},
-		"GET /v2/workspaces/{workspaceId}/permissions":                  {action: "manage_permissions", subject: ws},
+		"GET /v2/workspaces/{workspaceId}/security/secrets":             {action: "read", subject: secrets},
+		"PATCH /v2/workspaces/{workspaceId}/security/secrets":           {action: "update", subject: secrets, body: secret},
+		"PUT /v2/workspaces/{workspaceId}/security/secrets":             {action: "update", subject: secrets, body: secret},
+		"DELETE /v2/workspaces/{workspaceId}/security/secrets/{secretName}": {
+			action: "delete", subject: secrets, prepare: func(w *world) map[string]string {
+				w.signIn("admin").Patch("/v2/workspaces/"+w.w+"/security/secrets", secret).Want(http.StatusOK)
+				return nil
+			},
+		},
+		"GET /v2/workspaces/{workspaceId}/permissions": {action: "manage_permissions", subject: ws},
 		"POST /v2/workspaces/{workspaceId}/permissions": {
 			action: "manage_permissions", subject: ws, body: map[string]any{"target": map[string]any{"public": true}, "permissions": map[string]any{"policies": map[string]any{"create": true}}},
 		},
@@ -254,9 +266,21 @@ func rights() map[string]string {
 		"read workspaces":               "reader editor admin at-reader super keyW-read",
 		"update workspaces":             "editor " + managers,
 		"delete workspaces":             managers,
-		"manage_security workspaces":    managers,
+		"manage_security workspaces":    managers + " low-scope", // whose scope is that of files
 		"manage_permissions workspaces": managers,
+		"read pages":                    "editor " + managers,
+		"update pages":                  "editor " + managers,
+		"manage_permissions pages":      managers,
+		"read secrets":                  managers,
+		"update secrets":                managers,
+		"delete secrets":                managers,
 		"create events":                 "editor " + managers,
 		"read events":                   "editor " + managers,
+		"update apps":                   "editor " + managers,
+		"delete apps":                   managers,
+		"read files":                    "editor keyW-files low-scope " + managers,
+		"create files":                  "editor " + managers,
+		"update files":                  "editor " + managers,
+		"delete files":                  "editor " + managers,
 	}
 }

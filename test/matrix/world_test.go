@@ -1,6 +1,7 @@
 package matrix_test
 
 import (
+	"maps"
 	"net/http"
 	"runtime"
 	"strings"
@@ -87,6 +88,11 @@ func (w *world) fill(admin, stranger *apptest.Client) {
 	readKey, readID := w.key(admin, w.w, "workspaces")
 	filesKey, filesID := w.key(admin, w.w, "files")
 	foreignKey, foreignID := w.key(stranger, w.w2, "workspaces")
+	admin.Patch("/v2/workspaces/"+w.w+"/security/secrets", map[string]any{"ours": map[string]any{"value": "x"}}).Want(http.StatusOK)
+	stranger.Patch("/v2/workspaces/"+w.w2+"/security/secrets", map[string]any{foreign: map[string]any{"value": foreign}}).Want(http.StatusOK)
+	admin.Put("/v2/workspaces/"+w.w+"/automations/ours", anAutomation()).Want(http.StatusCreated)
+	admin.Put("/v2/workspaces/"+w.w+"/pages/ours", aPage()).Want(http.StatusCreated)
+	stranger.Put("/v2/workspaces/"+w.w2+"/automations/"+foreign, anAutomation()).Want(http.StatusCreated)
 	revoked := w.signIn("admin")
 	revoked.Post("/v2/logout", nil).Want(http.StatusNoContent)
 	expired := w.Anyone().Post("/v2/login/anonymous", map[string]any{"expiresAfter": 60}).Want(http.StatusOK).Text("token")
@@ -114,8 +120,16 @@ func (w *world) fill(admin, stranger *apptest.Client) {
 	}
 	w.ids["super"] = w.super.Get("/v2/me").Text("id")
 	w.principals[15].explain = userID("super")
-	w.params = map[string]string{"workspaceId": w.w, "apiKey": readID, "target": w.ids["reader"], "userId": w.ids["other"]}
-	w.others = map[string]string{"apiKey": foreignID, "target": w.ids["stranger"]}
+	w.params = map[string]string{
+		"workspaceId": w.w, "apiKey": readID, "target": w.ids["reader"], "userId": w.ids["other"], "secretName": "ours",
+		"slug...": "ours", "name": "ours", "revision": "1", "version": "latest",
+	}
+	w.others = map[string]string{"apiKey": foreignID, "target": w.ids["stranger"], "secretName": foreign}
+	maps.Copy(w.params, w.file(admin, w.w))
+	maps.Copy(w.params, w.apps(admin))
+	maps.Copy(w.params, w.pages(admin))
+	theirs := w.file(stranger, w.w2)
+	w.others["fileId"], w.others["fileId..."] = theirs["fileId"], theirs["fileId"]
 }
 
 func as(token string) func(*apptest.Client) *apptest.Client {

@@ -25,6 +25,7 @@ import (
 	"atelier/internal/restapi"
 	"atelier/internal/sqldb"
 	"atelier/internal/sqldb/sqldbtest"
+	"atelier/internal/vault"
 	"atelier/internal/workspaces/service"
 )
 
@@ -37,6 +38,8 @@ type house struct {
 	clk    *clock.Manual
 	keys   *access.Keys
 	people people
+	deps   service.Deps
+	built  *service.Service
 	door   http.Handler
 }
 
@@ -60,15 +63,38 @@ func newHouse(t *testing.T, db *sqldb.DB) *house {
 		t.Fatal(err)
 	}
 	h := &house{t: t, db: db, clk: clk, keys: access.NewKeys(clk, ident.Source{}), people: people{}}
-	built := service.New(service.Deps{
+	h.deps = service.Deps{
 		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Clock: clk, DB: db, Bus: log, Cursors: cursors,
-		Access: access.NewEnforcer(clk), Keys: h.keys, People: h.people, MaxBody: 1 << 20,
-	})
-	if err := built.Prepare(t.Context()); err != nil {
+		Access: access.NewEnforcer(clk), Keys: h.keys, People: h.people, MaxBody: 1 << 20, LockTimeout: 30 * time.Minute, BinAge: 30 * 24 * time.Hour, HistoryAge: 90 * 24 * time.Hour, Vault: newVault(t, "first"),
+	}
+	h.open()
+	return h
+}
+
+// open puts the service together, or anew with what a test has changed of its parts.
+func (h *house) open() {
+	h.t.Helper()
+	built := service.New(h.deps)
+	if err := built.Prepare(h.t.Context(), true); err != nil {
+		h.t.Fatal(err)
+	}
+	h.built, h.door = built, built.API.Handler()
+}
+
+// newVault seals with the first of some master keys, which are made from their names.
+func newVault(t *testing.T, ids ...string) *vault.Vault {
+	t.Helper()
+	var keys []vault.MasterKey
+	for _, id := range ids {
+		key := vault.MasterKey{ID: id}
+		copy(key.Key[:], strings.Repeat(id, 32))
+		keys = append(keys, key)
+	}
+	v, err := vault.New(keys...)
+	if err != nil {
 		t.Fatal(err)
 	}
-	h.door = built.API.Handler()
-	return h
+	return v
 }
 
 // people is the directory of a test.
@@ -90,6 +116,14 @@ func (p people) Principal(_ context.Context, _ sqldb.Reader, userID string) (acc
 		return access.Principal{}, errs.Missing("users", userID)
 	}
 	return who, nil
+}
+
+func (p people) ByEmail(_ context.Context, _ sqldb.Reader, email string) (string, error) {
+	id, _, _ := strings.Cut(email, "@")
+	if _, ok := p[id]; !ok {
+		return "", nil
+	}
+	return id, nil
 }
 
 // user makes an account that signed in with a password and an address.
@@ -173,7 +207,7 @@ func (c *caller) do(method, path string, body any) *answer {
 	}
 	r := httptest.NewRequestWithContext(access.With(c.house.t.Context(), c.who), method, path, strings.NewReader(text))
 	maps.Copy(r.Header, c.header)
-	if text != "" {
+	if text != "" && r.Header.Get("Content-Type") == "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	w := httptest.NewRecorder()
@@ -292,4 +326,24 @@ func (h *house) payload(at, eventType string) *answer {
 		h.t.Fatalf("there is no event %s", eventType)
 	}
 	return &answer{t: h.t, what: eventType, body: bytes.NewBuffer(found[0].Payload)}
+}
+
+// pushed makes a workspace one whose content is in a repository.
+func (h *house) pushed(at string) {
+	h.t.Helper()
+	err := h.db.Tx(h.t.Context(), func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(h.t.Context(), `UPDATE ws_workspaces SET pushed_revision = content_revision WHERE id = $1`, strings.TrimPrefix(at, "/v2/workspaces/"))
+		return err
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// tidy has the service do what it does once in a while.
+func (h *house) tidy() {
+	h.t.Helper()
+	if err := h.built.TidyOnce(h.t.Context()); err != nil {
+		h.t.Fatal(err)
+	}
 }

@@ -4,16 +4,27 @@ package service
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/blob"
 	"atelier/internal/bus"
 	"atelier/internal/clock"
 	"atelier/internal/ident"
 	"atelier/internal/readiness"
 	"atelier/internal/restapi"
 	"atelier/internal/sqldb"
+	"atelier/internal/vault"
+	"atelier/internal/workspaces/internal/apps"
+	"atelier/internal/workspaces/internal/archive"
+	"atelier/internal/workspaces/internal/archives"
+	"atelier/internal/workspaces/internal/definitions"
+	"atelier/internal/workspaces/internal/door"
 	"atelier/internal/workspaces/internal/engine"
+	"atelier/internal/workspaces/internal/files"
+	"atelier/internal/workspaces/internal/pages"
 	"atelier/internal/workspaces/internal/rest"
+	"atelier/internal/workspaces/internal/secrets"
 	"atelier/internal/workspaces/internal/store"
 )
 
@@ -30,6 +41,22 @@ type Deps struct {
 	Keys    *access.Keys
 	People  Directory
 	MaxBody int64
+	// EventMaxLen is the largest event, in characters.
+	EventMaxLen int
+	// LockTimeout is when a write lock expires, BinAge how long a deleted workspace can be restored, HistoryAge how long
+	// edits can be undone.
+	LockTimeout, BinAge, HistoryAge time.Duration
+	// Vault seals the secrets of workspaces; Environ gives the environment variables that begin with a prefix, by the rest of
+	// their names.
+	Vault   *vault.Vault
+	Environ func(prefix string) map[string]string
+	// Blobs keep the bytes of files, Links makes temporary links to them.
+	Blobs   blob.Store
+	Links   *FileLinks
+	Uploads Uploads
+	// Referenced tells whether anything but a file of a workspace uses a content of Blobs. Whoever keeps contents there is
+	// asked by it: what nobody uses is removed.
+	Referenced func(ctx context.Context, r sqldb.Reader, hash string) (bool, error)
 }
 
 // Directory knows the accounts of the installation, which another service keeps.
@@ -39,6 +66,8 @@ type Directory = engine.Directory
 type Service struct {
 	API    *restapi.API
 	engine *engine.Engine
+	files  *files.Files
+	log    *slog.Logger
 }
 
 // Migrations are the service's tables.
@@ -46,15 +75,46 @@ func Migrations() sqldb.Migrations { return store.Migrations() }
 
 // New puts the service together.
 func New(deps Deps) *Service {
-	e := &engine.Engine{DB: deps.DB, Bus: deps.Bus, Clock: deps.Clock, IDs: deps.IDs, Access: deps.Access, Keys: deps.Keys, People: deps.People}
+	entrance := &door.Door{Access: deps.Access}
+	d := &definitions.Definitions{
+		DB: deps.DB, Bus: deps.Bus, Clock: deps.Clock, IDs: deps.IDs, Access: deps.Access, Door: entrance,
+		EventMaxLen: deps.EventMaxLen, LockTimeout: deps.LockTimeout, HistoryAge: deps.HistoryAge,
+	}
+	e := &engine.Engine{
+		DB: deps.DB, Bus: deps.Bus, Clock: deps.Clock, IDs: deps.IDs, Access: deps.Access, Door: entrance, Definitions: d,
+		Keys: deps.Keys, People: deps.People, BinAge: deps.BinAge,
+	}
 	api := restapi.New(restapi.Config{Service: "workspaces", Log: deps.Log, Clock: deps.Clock, DB: deps.DB, MaxBody: deps.MaxBody})
 	rest.RegisterWorkspaces(api, e, deps.Cursors)
+	rest.RegisterDocuments(api, d, deps.Cursors)
+	rest.RegisterSections(api, d)
+	rest.RegisterHistory(api, d)
+	rest.RegisterVersions(api, e)
+	rest.RegisterLocks(api, d)
+	rest.RegisterLint(api, d)
+	rest.RegisterBin(api, e)
+	a := &archives.Archives{DB: deps.DB, Clock: deps.Clock, Engine: e, Definitions: d, Limits: archive.DefaultLimits()}
+	rest.RegisterArchives(api, a)
+	rest.RegisterDiff(api, d, a)
 	rest.RegisterSecurity(api, e)
 	rest.RegisterExplain(api, e)
 	rest.RegisterAPIKeys(api, e)
 	rest.RegisterPermissions(api, e)
+	kept := &secrets.Secrets{
+		DB: deps.DB, Bus: deps.Bus, Clock: deps.Clock, IDs: deps.IDs, Door: entrance, Vault: deps.Vault, Environ: deps.Environ,
+	}
+	rest.RegisterSecrets(api, kept)
+	registry := &apps.Apps{DB: deps.DB, Access: deps.Access, Definitions: d}
+	d.References, a.Apps = references{secrets: kept, Apps: registry}, publisher{registry}
+	e.Purges = append(e.Purges, registry.Purge)
+	rest.RegisterApps(api, registry, deps.Cursors)
+	rest.RegisterPages(api, &pages.Pages{DB: deps.DB, Access: deps.Access, Definitions: d, Apps: registry})
+	uploaded := newFiles(deps)
+	uploaded.Door = entrance
+	e.Purges = append(e.Purges, uploaded.Purge, secrets.Purge)
+	rest.RegisterFiles(api, uploaded, deps.Cursors)
 	readiness.Register(api, "workspaces", deps.Checker)
-	return &Service{API: api, engine: e}
+	return &Service{API: api, engine: e, files: uploaded, log: deps.Log}
 }
 
 // Describe returns the service's API without a service, for the OpenAPI document.
@@ -66,5 +126,21 @@ func Resolve(ctx context.Context, r sqldb.Reader, ref string) (string, error) {
 	return store.Resolve(ctx, r, ref)
 }
 
-// Prepare makes what every installation has: the platform workspace.
-func (s *Service) Prepare(ctx context.Context) error { return s.engine.EnsurePlatform(ctx) }
+// Prepare makes what every installation has, the platform workspace, and gives workspaces of earlier releases what they
+// lack. With alone this process has the database for itself: what was interrupted when the last one ended is rolled back.
+func (s *Service) Prepare(ctx context.Context, alone bool) error {
+	if err := s.engine.EnsurePlatform(ctx); err != nil {
+		return err
+	}
+	if err := s.engine.Definitions.Backfill(ctx); err != nil {
+		return err
+	}
+	return s.engine.Definitions.Recover(ctx, alone)
+}
+
+// Tidy keeps the service in order until the context ends: it rolls back operations whose process is gone, empties the bin
+// and forgets old history.
+func (s *Service) Tidy(ctx context.Context) error { return s.engine.Tidy(ctx, s.log) }
+
+// TidyOnce is one round of what Tidy does.
+func (s *Service) TidyOnce(ctx context.Context) error { return s.engine.TidyOnce(ctx) }

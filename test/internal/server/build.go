@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 )
 
@@ -17,10 +18,11 @@ import (
 const Version = "1.2.3-test"
 
 // Build compiles the program into dir and returns its path. With race it is built to find data races: slower, and it ends
-// with another exit code when there was one.
-func Build(ctx context.Context, dir string, race bool) (string, error) {
-	path := filepath.Join(dir, "atelier")
-	args := []string{"build", "-o", path, "-ldflags", "-X main.version=" + Version}
+// with another exit code when there was one. Tags choose what is built besides, such as failpoint for one that can be killed
+// at a step.
+func Build(ctx context.Context, dir string, race bool, tags ...string) (string, error) {
+	path := filepath.Join(dir, strings.Join(append([]string{"atelier"}, tags...), "-"))
+	args := []string{"build", "-o", path, "-ldflags", "-X main.version=" + Version, "-tags", strings.Join(tags, ",")}
 	cgo := "CGO_ENABLED=0"
 	if race {
 		cgo = "CGO_ENABLED=1"

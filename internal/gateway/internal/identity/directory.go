@@ -8,6 +8,7 @@ import (
 
 	"atelier/internal/access"
 	"atelier/internal/config"
+	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 )
 
@@ -54,4 +55,13 @@ func (d *Directory) Principal(ctx context.Context, r sqldb.Reader, userID string
 		return access.Principal{}, err
 	}
 	return principalOf(u), nil
+}
+
+// ByEmail gives the id of the account with an address; empty when there is none.
+func (d *Directory) ByEmail(ctx context.Context, r sqldb.Reader, email string) (string, error) {
+	u, err := d.identity.userBy(ctx, r, "u.email", normalEmail(email))
+	if errs.CodeOf(err) == errs.NotFound {
+		return "", nil
+	}
+	return u.ID, err
 }

@@ -223,7 +223,12 @@ func (i *Identity) KeepPhoto(ctx context.Context, hash string) error {
 
 // IsPhoto tells whether a content is a profile picture of somebody.
 func (i *Identity) IsPhoto(ctx context.Context, hash string) (bool, error) {
+	return UsesContent(ctx, i.deps.DB, hash)
+}
+
+// UsesContent tells whether a content of the blob store is a profile picture of somebody, and so must stay.
+func UsesContent(ctx context.Context, r sqldb.Reader, hash string) (bool, error) {
 	var count int
-	err := i.deps.DB.QueryRow(ctx, `SELECT COUNT(*) FROM gw_photos WHERE hash = $1`, hash).Scan(&count)
+	err := r.QueryRow(ctx, `SELECT COUNT(*) FROM gw_photos WHERE hash = $1`, hash).Scan(&count)
 	return count > 0, err
 }

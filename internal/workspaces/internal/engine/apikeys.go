@@ -14,7 +14,7 @@ func (e *Engine) APIKeys(ctx context.Context, ref string) ([]access.APIKey, erro
 	if err != nil {
 		return nil, err
 	}
-	return e.Keys.List(ctx, e.DB, v.workspace.ID)
+	return e.Keys.List(ctx, e.DB, v.Workspace.ID)
 }
 
 // APIKey reads one key of a workspace, named by its id or by itself.
@@ -23,7 +23,7 @@ func (e *Engine) APIKey(ctx context.Context, ref, key string) (access.APIKey, er
 	if err != nil {
 		return access.APIKey{}, err
 	}
-	return e.Keys.Get(ctx, e.DB, v.workspace.ID, key)
+	return e.Keys.Get(ctx, e.DB, v.Workspace.ID, key)
 }
 
 // CreateAPIKey makes a key that can do no more than the caller, and gives its secret, which nobody can read again.
@@ -33,10 +33,10 @@ func (e *Engine) CreateAPIKey(ctx context.Context, ref string, request access.Ke
 		if err != nil {
 			return err
 		}
-		if created, secret, err = e.Keys.Create(ctx, tx, v.ability, request); err != nil {
+		if created, secret, err = e.Keys.Create(ctx, tx, v.Ability, request); err != nil {
 			return err
 		}
-		return e.audit(ctx, tx, v.workspace.ID, keyAct("apikeys.created", created, nil, keyFacts(created)))
+		return e.audit(ctx, tx, v.Workspace.ID, keyAct("apikeys.created", created, nil, keyFacts(created)))
 	})
 	return created, secret, err
 }
@@ -48,14 +48,14 @@ func (e *Engine) UpdateAPIKey(ctx context.Context, ref, key string, request acce
 		if err != nil {
 			return err
 		}
-		before, err := e.Keys.Get(ctx, tx, v.workspace.ID, key)
+		before, err := e.Keys.Get(ctx, tx, v.Workspace.ID, key)
 		if err != nil {
 			return err
 		}
-		if updated, err = e.Keys.Update(ctx, tx, v.ability, key, request); err != nil {
+		if updated, err = e.Keys.Update(ctx, tx, v.Ability, key, request); err != nil {
 			return err
 		}
-		return e.audit(ctx, tx, v.workspace.ID, keyAct("apikeys.updated", updated, keyFacts(before), keyFacts(updated)))
+		return e.audit(ctx, tx, v.Workspace.ID, keyAct("apikeys.updated", updated, keyFacts(before), keyFacts(updated)))
 	})
 	return updated, err
 }
@@ -67,10 +67,10 @@ func (e *Engine) DeleteAPIKey(ctx context.Context, ref, key string) (deleted acc
 		if err != nil {
 			return err
 		}
-		if deleted, err = e.Keys.Delete(ctx, tx, v.workspace.ID, key); err != nil {
+		if deleted, err = e.Keys.Delete(ctx, tx, v.Workspace.ID, key); err != nil {
 			return err
 		}
-		return e.audit(ctx, tx, v.workspace.ID, keyAct("apikeys.deleted", deleted, keyFacts(deleted), nil))
+		return e.audit(ctx, tx, v.Workspace.ID, keyAct("apikeys.deleted", deleted, keyFacts(deleted), nil))
 	})
 	return deleted, err
 }

@@ -13,4 +13,6 @@ type Directory interface {
 	Names(ctx context.Context, r sqldb.Reader, ids []string) (map[string]string, error)
 	// Principal gives the caller that an account is when it has signed in; resource_not_found when there is none.
 	Principal(ctx context.Context, r sqldb.Reader, userID string) (access.Principal, error)
+	// ByEmail gives the id of the account with an address; empty when there is none.
+	ByEmail(ctx context.Context, r sqldb.Reader, email string) (string, error)
 }

@@ -7,6 +7,7 @@ import (
 	"atelier/internal/access"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
+	"atelier/internal/workspaces/internal/door"
 )
 
 // Question asks what a caller may do in a workspace, and why.
@@ -42,12 +43,12 @@ func (e *Engine) Explain(ctx context.Context, ref string, question Question) (ac
 	if err != nil {
 		return access.Explanation{}, err
 	}
-	return ability.Explain(question.Action, question.Subject, v.object(question, ability.Principal())), nil
+	return ability.Explain(question.Action, question.Subject, objectOf(v, question, ability.Principal())), nil
 }
 
 // abilityOf loads what somebody may do in the workspace.
-func (e *Engine) abilityOf(ctx context.Context, r sqldb.Reader, v *visit, of Subject) (*access.Ability, error) {
-	id := v.workspace.ID
+func (e *Engine) abilityOf(ctx context.Context, r sqldb.Reader, v *door.Visit, of Subject) (*access.Ability, error) {
+	id := v.Workspace.ID
 	switch {
 	case of.UserID != "":
 		p, err := e.member(ctx, r, v, of.UserID)
@@ -68,17 +69,17 @@ func (e *Engine) abilityOf(ctx context.Context, r sqldb.Reader, v *visit, of Sub
 	case of.Public:
 		return e.Access.Load(access.With(ctx, access.Principal{}), r, id)
 	default:
-		return v.ability, nil
+		return v.Ability, nil
 	}
 }
 
 // member gives a user with whom the workspace is shared. Of anybody else, who they are and what their sign-in says of them is
 // no business of the workspace's, and whether somebody is a super admin never is; super admins may ask about everyone.
-func (e *Engine) member(ctx context.Context, r sqldb.Reader, v *visit, userID string) (access.Principal, error) {
-	if v.ability.Principal().SuperAdmin {
+func (e *Engine) member(ctx context.Context, r sqldb.Reader, v *door.Visit, userID string) (access.Principal, error) {
+	if v.Ability.Principal().SuperAdmin {
 		return e.People.Principal(ctx, r, userID)
 	}
-	grant, err := e.granted(ctx, r, access.ObjectGrant{SubjectType: access.SubjectWorkspaces, SubjectID: v.workspace.ID, Target: userID})
+	grant, err := e.granted(ctx, r, access.ObjectGrant{SubjectType: access.SubjectWorkspaces, SubjectID: v.Workspace.ID, Target: userID})
 	if err != nil {
 		return access.Principal{}, err
 	}
@@ -90,12 +91,12 @@ func (e *Engine) member(ctx context.Context, r sqldb.Reader, v *visit, userID st
 	return p, err
 }
 
-// object is what the question is about: what is given of it, on top of what is known. It is always of this workspace.
-func (v *visit) object(question Question, asked access.Principal) access.Fields {
-	id := v.workspace.ID
+// objectOf is what the question is about: what is given of it, on top of what is known. It is always of this workspace.
+func objectOf(v *door.Visit, question Question, asked access.Principal) access.Fields {
+	id := v.Workspace.ID
 	object := access.Fields{}
 	if question.Subject == access.SubjectWorkspaces {
-		object = fieldsOf(v.workspace)
+		object = door.FieldsOf(v.Workspace)
 	}
 	maps.Copy(object, question.Object)
 	switch question.Subject {
@@ -103,6 +104,11 @@ func (v *visit) object(question Question, asked access.Principal) access.Fields 
 		object["id"] = id
 	case access.SubjectEvents:
 		object["source"] = sourceOf(question, asked, id)
+	case access.SubjectSecrets, access.SubjectSecureSecrets:
+		object["workspaceId"], object["scope"] = id, "workspace"
+		if _, named := object["name"]; !named { // one of the workspace's own, none of the platform's
+			object["name"] = ""
+		}
 	default:
 		object["workspaceId"], object["runningWorkspaceId"] = id, id
 	}

@@ -8,12 +8,23 @@ import (
 	"atelier/internal/envelope"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
+	"atelier/internal/workspaces/internal/definitions"
+	"atelier/internal/workspaces/internal/door"
+	"atelier/internal/workspaces/internal/store"
 )
 
 // RolePrefix begins the target of a grant to the holders of a role.
 const RolePrefix = "role:"
 
-// Shared is a grant on a workspace, and what people call whom it is for.
+// Shareable names what can be shared: a workspace, or one of its pages.
+type Shareable struct {
+	// Type is access.SubjectWorkspaces or access.SubjectPages.
+	Type string
+	// Ref is how the caller names it: a workspace by its id, or slug: and its slug; a page by its id.
+	Ref string
+}
+
+// Shared is a grant, and what people call whom it is for.
 type Shared struct {
 	access.ObjectGrant
 
@@ -32,27 +43,27 @@ func (s Shared) TargetType() string {
 	}
 }
 
-// Permissions lists with whom a workspace is shared.
-func (e *Engine) Permissions(ctx context.Context, ref string) ([]Shared, error) {
-	v, err := e.may(ctx, e.DB, ref, access.ActionManagePermissions)
+// Permissions lists with whom something is shared.
+func (e *Engine) Permissions(ctx context.Context, of Shareable) ([]Shared, error) {
+	_, subject, err := e.shareable(ctx, e.DB, of)
 	if err != nil {
 		return nil, err
 	}
-	grants, err := access.GrantsOf(ctx, e.DB, access.SubjectWorkspaces, v.workspace.ID)
+	grants, err := access.GrantsOf(ctx, e.DB, subject.SubjectType, subject.SubjectID)
 	if err != nil {
 		return nil, err
 	}
 	return e.named(ctx, e.DB, grants)
 }
 
-// Share gives a user, a role or everyone permissions on a workspace, in the place of those given before.
-func (e *Engine) Share(ctx context.Context, ref string, grant access.ObjectGrant) (shared Shared, err error) {
+// Share gives a user, a role or everyone permissions on something, in the place of those given before.
+func (e *Engine) Share(ctx context.Context, of Shareable, grant access.ObjectGrant) (shared Shared, err error) {
 	err = e.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		v, err := e.may(ctx, tx, ref, access.ActionManagePermissions)
+		v, subject, err := e.shareable(ctx, tx, of)
 		if err != nil {
 			return err
 		}
-		grant.SubjectType, grant.SubjectID, grant.WorkspaceID = access.SubjectWorkspaces, v.workspace.ID, v.workspace.ID
+		grant.SubjectType, grant.SubjectID, grant.WorkspaceID = subject.SubjectType, subject.SubjectID, subject.WorkspaceID
 		if err := e.checkTarget(ctx, tx, grant); err != nil {
 			return err
 		}
@@ -60,28 +71,26 @@ func (e *Engine) Share(ctx context.Context, ref string, grant access.ObjectGrant
 		if err != nil {
 			return err
 		}
-		stored, err := v.ability.Share(ctx, tx, grant)
+		stored, err := v.Ability.Share(ctx, tx, grant)
 		if err != nil {
 			return err
 		}
 		if shared, err = e.nameOf(ctx, tx, stored); err != nil {
 			return err
 		}
-		return e.audit(ctx, tx, v.workspace.ID, sharedAct(before, shared))
+		return e.audit(ctx, tx, v.Workspace.ID, sharedAct(before, shared))
 	})
 	return shared, err
 }
 
-// Unshare takes the permissions of a user, a role or everyone on a workspace away.
-func (e *Engine) Unshare(ctx context.Context, ref, target string) error {
+// Unshare takes the permissions of a user, a role or everyone on something away.
+func (e *Engine) Unshare(ctx context.Context, of Shareable, target string) error {
 	return e.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		v, err := e.may(ctx, tx, ref, access.ActionManagePermissions)
+		v, grant, err := e.shareable(ctx, tx, of)
 		if err != nil {
 			return err
 		}
-		grant := access.ObjectGrant{
-			SubjectType: access.SubjectWorkspaces, SubjectID: v.workspace.ID, WorkspaceID: v.workspace.ID, Target: target,
-		}
+		grant.Target = target
 		before, err := e.granted(ctx, tx, grant)
 		if err != nil {
 			return err
@@ -89,15 +98,76 @@ func (e *Engine) Unshare(ctx context.Context, ref, target string) error {
 		if before == nil {
 			return errs.Missing("permissions", target)
 		}
-		if err := v.ability.Unshare(ctx, tx, grant); err != nil {
+		if err := v.Ability.Unshare(ctx, tx, grant); err != nil {
 			return err
 		}
 		named, err := e.nameOf(ctx, tx, *before)
 		if err != nil {
 			return err
 		}
-		return e.audit(ctx, tx, v.workspace.ID, unsharedAct(named))
+		return e.audit(ctx, tx, v.Workspace.ID, unsharedAct(named))
 	})
+}
+
+// shareable finds what the caller wants to share, and refuses a caller that may not manage its permissions. The grant it
+// gives names the object, and no target yet.
+func (e *Engine) shareable(ctx context.Context, r sqldb.Reader, of Shareable) (*door.Visit, access.ObjectGrant, error) {
+	if of.Type == access.SubjectPages {
+		v, err := e.visitPage(ctx, r, of.Ref)
+		if err != nil {
+			return nil, access.ObjectGrant{}, err
+		}
+		return v, access.ObjectGrant{SubjectType: of.Type, SubjectID: of.Ref, WorkspaceID: v.Workspace.ID}, nil
+	}
+	v, err := e.may(ctx, r, of.Ref, access.ActionManagePermissions)
+	if err != nil {
+		return nil, access.ObjectGrant{}, err
+	}
+	return v, access.ObjectGrant{SubjectType: of.Type, SubjectID: v.Workspace.ID, WorkspaceID: v.Workspace.ID}, nil
+}
+
+// nowhere is the workspace of pages that do not exist: none has this id.
+const nowhere = ""
+
+// visitPage opens a visit of the workspace of a page, of a caller that may manage the permissions of the page. One that does
+// not exist is refused in the words in which one of a workspace without access is.
+func (e *Engine) visitPage(ctx context.Context, r sqldb.Reader, pageID string) (*door.Visit, error) {
+	workspaceID, path, err := store.PageOf(ctx, r, pageID)
+	unknown := sqldb.IsNotFound(err)
+	if err != nil && !unknown {
+		return nil, err
+	}
+	if unknown {
+		workspaceID = nowhere
+	}
+	v, err := e.Door.Visit(ctx, r, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	if unknown {
+		return nil, asPage(v.CheckObject(access.ActionManagePermissions, access.SubjectPages, access.Fields{"id": pageID}), pageID)
+	}
+	page, err := store.GetDocument(ctx, r, workspaceID, path)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.CheckObject(access.ActionManagePermissions, access.SubjectPages, definitions.PageFields(v.Ability, page)); err != nil {
+		return nil, asPage(err, pageID)
+	}
+	return v, nil
+}
+
+// asPage keeps a refusal from telling the workspace of a page to a caller that has no access there. Whoever has access to
+// everything is told that there is no such page.
+func asPage(err error, pageID string) error {
+	switch errs.CodeOf(err) {
+	case errs.WorkspaceAccessDenied:
+		return errs.New(errs.WorkspaceAccessDenied, "You have no access to this page, or it does not exist.").With("pageId", pageID)
+	case errs.NotFound, "":
+		return errs.Missing(access.SubjectPages, pageID)
+	default:
+		return err
+	}
 }
 
 // checkTarget refuses users that do not exist. A role is checked with the grant itself.
@@ -160,7 +230,7 @@ func (e *Engine) named(ctx context.Context, r sqldb.Reader, grants []access.Obje
 }
 
 func sharedAct(before *access.ObjectGrant, shared Shared) envelope.Act {
-	act := permissionsAct("workspaces.permissions.shared", shared)
+	act := permissionsAct(shared, "shared")
 	if before != nil {
 		act.Before = permissions(*before)
 	}
@@ -170,13 +240,17 @@ func sharedAct(before *access.ObjectGrant, shared Shared) envelope.Act {
 }
 
 func unsharedAct(before Shared) envelope.Act {
-	act := permissionsAct("workspaces.permissions.deleted", before)
+	act := permissionsAct(before, "deleted")
 	act.Before = permissions(before.ObjectGrant)
 	return act
 }
 
-func permissionsAct(eventType string, shared Shared) envelope.Act {
-	return envelope.Act{Type: eventType, Payload: map[string]any{
+func permissionsAct(shared Shared, what string) envelope.Act {
+	subject := "workspaces.permissions."
+	if shared.SubjectType == access.SubjectPages {
+		subject = "workspaces.pages.permissions."
+	}
+	return envelope.Act{Type: subject + what, Payload: map[string]any{
 		"subjectId": shared.SubjectID,
 		"target":    map[string]any{"type": shared.TargetType(), "id": shared.Target, "displayName": shared.DisplayName},
 	}}

@@ -126,64 +126,136 @@ type PermissionList struct {
 
 type permissionsOutput struct{ Body PermissionList }
 
+type sharedOutput struct{ Body SharedPermissions }
+
+// InPage names the page of an operation by its id; inputs embed it.
+type InPage struct {
+	PageID string `path:"pageId" maxLength:"80" doc:"The page's id."`
+}
+
+// ToTarget names with whom something is shared; inputs embed it.
+type ToTarget struct {
+	Target string `path:"target" maxLength:"200" doc:"A user id, * for everyone, or role:{name}."`
+}
+
 type shareInput struct {
 	InWorkspace
 
 	Body SharePermissions
 }
 
-type sharedOutput struct{ Body SharedPermissions }
+type sharePageInput struct {
+	InPage
+
+	Body SharePermissions
+}
 
 type unshareInput struct {
 	InWorkspace
+	ToTarget
+}
 
-	Target string `path:"target" maxLength:"200" doc:"A user id, * for everyone, or role:{name}."`
+type unsharePageInput struct {
+	InPage
+	ToTarget
+}
+
+func (in InWorkspace) shareable() engine.Shareable {
+	return engine.Shareable{Type: access.SubjectWorkspaces, Ref: in.WorkspaceID}
+}
+
+func (in InPage) shareable() engine.Shareable {
+	return engine.Shareable{Type: access.SubjectPages, Ref: in.PageID}
 }
 
 // RegisterPermissions adds the operations on sharing.
 func RegisterPermissions(api *restapi.API, e *engine.Engine) {
-	const path = "/v2/workspaces/{workspaceId}/permissions"
-	denied := []errs.Code{errs.WorkspaceAccessDenied, errs.NotFound}
-	restapi.Register(api, restapi.Operation{
-		ID: "listPermissions", Method: http.MethodGet, Path: path, Tag: "Sharing", Policy: access.Callers, Scope: access.WorkspacesRead,
-		Summary: "List permissions", Description: "With whom a workspace is shared, and what they may do.", Errors: denied,
-	}, func(ctx context.Context, in *InWorkspace) (*permissionsOutput, error) {
-		shared, err := e.Permissions(ctx, in.WorkspaceID)
-		out := &permissionsOutput{Body: PermissionList{Result: make([]SharedPermissions, 0, len(shared))}}
-		for _, s := range shared {
-			out.Body.Result = append(out.Body.Result, sharedView(s))
-		}
-		return out, err
+	s := sharing{engine: e, path: "/v2/workspaces/{workspaceId}/permissions", name: "workspace"}
+	restapi.Register(api, s.list("listPermissions"), func(ctx context.Context, in *InWorkspace) (*permissionsOutput, error) {
+		return s.permissions(ctx, in.shareable())
 	})
-	restapi.Register(api, restapi.Operation{
-		ID: "sharePermissions", Method: http.MethodPost, Path: path, Tag: "Sharing", Policy: access.Callers, Scope: access.WorkspacesWrite,
-		Summary: "Share a workspace", Description: "Gives a user, the holders of a role, or everyone permissions on a workspace. Nobody can give more than they have.",
-		Errors: append(denied, errs.Conflict),
-	}, func(ctx context.Context, in *shareInput) (*sharedOutput, error) { return share(ctx, e, in) })
-	restapi.Register(api, restapi.Operation{
-		ID: "deletePermissions", Method: http.MethodDelete, Path: path + "/{target}", Tag: "Sharing", Policy: access.Callers, Scope: access.WorkspacesWrite,
-		Summary: "Stop sharing", Description: "Takes the permissions of a target away. The last owner stays.", Errors: append(denied, errs.Conflict),
-	}, func(ctx context.Context, in *unshareInput) (*deletedOutput, error) {
-		out := &deletedOutput{}
-		out.Body.ID = in.Target
-		return out, e.Unshare(ctx, in.WorkspaceID, in.Target)
+	restapi.Register(api, s.share("sharePermissions"), func(ctx context.Context, in *shareInput) (*sharedOutput, error) {
+		return s.give(ctx, in.shareable(), in.Body)
 	})
+	restapi.Register(api, s.unshare("deletePermissions", "The last owner stays."), func(ctx context.Context, in *unshareInput) (*deletedOutput, error) {
+		return s.take(ctx, in.shareable(), in.Target)
+	})
+	p := sharing{engine: e, path: "/v2/pages/{pageId}/permissions", name: "page"}
+	restapi.Register(api, p.list("listPagePermissions"), func(ctx context.Context, in *InPage) (*permissionsOutput, error) {
+		return p.permissions(ctx, in.shareable())
+	})
+	restapi.Register(api, p.share("sharePagePermissions"), func(ctx context.Context, in *sharePageInput) (*sharedOutput, error) {
+		return p.give(ctx, in.shareable(), in.Body)
+	})
+	restapi.Register(api, p.unshare("deletePagePermissions", "What it may do in the workspace stays."),
+		func(ctx context.Context, in *unsharePageInput) (*deletedOutput, error) {
+			return p.take(ctx, in.shareable(), in.Target)
+		})
 }
 
-func share(ctx context.Context, e *engine.Engine, in *shareInput) (*sharedOutput, error) {
-	target, err := in.Body.Target.grantTarget()
+// sharing is the operations on with whom one kind of things is shared.
+type sharing struct {
+	engine *engine.Engine
+	// path is that of the list, name what people call the thing.
+	path, name string
+}
+
+func (s sharing) operation(id, method, path string) restapi.Operation {
+	return restapi.Operation{
+		ID: id, Method: method, Path: path, Tag: "Sharing", Policy: access.Callers, Scope: access.WorkspacesWrite,
+		Errors: []errs.Code{errs.WorkspaceAccessDenied, errs.NotFound},
+	}
+}
+
+func (s sharing) list(id string) restapi.Operation {
+	op := s.operation(id, http.MethodGet, s.path)
+	op.Scope = access.WorkspacesRead
+	op.Summary, op.Description = "List permissions of a "+s.name, "With whom a "+s.name+" is shared, and what they may do."
+	return op
+}
+
+func (s sharing) share(id string) restapi.Operation {
+	op := s.operation(id, http.MethodPost, s.path)
+	op.Summary = "Share a " + s.name
+	op.Description = "Gives a user, the holders of a role, or everyone permissions on a " + s.name + ". Nobody can give more than they have."
+	op.Errors = append(op.Errors, errs.Conflict)
+	return op
+}
+
+func (s sharing) unshare(id, and string) restapi.Operation {
+	op := s.operation(id, http.MethodDelete, s.path+"/{target}")
+	op.Summary, op.Description = "Stop sharing a "+s.name, "Takes the permissions of a target away. "+and
+	op.Errors = append(op.Errors, errs.Conflict)
+	return op
+}
+
+func (s sharing) permissions(ctx context.Context, of engine.Shareable) (*permissionsOutput, error) {
+	shared, err := s.engine.Permissions(ctx, of)
+	out := &permissionsOutput{Body: PermissionList{Result: make([]SharedPermissions, 0, len(shared))}}
+	for _, one := range shared {
+		out.Body.Result = append(out.Body.Result, sharedView(one))
+	}
+	return out, err
+}
+
+func (s sharing) give(ctx context.Context, of engine.Shareable, given SharePermissions) (*sharedOutput, error) {
+	target, err := given.Target.grantTarget()
 	if err != nil {
 		return nil, err
 	}
-	policies, err := in.Body.Permissions.policies()
+	policies, err := given.Permissions.policies()
 	if err != nil {
 		return nil, err
 	}
-	shared, err := e.Share(ctx, in.WorkspaceID, access.ObjectGrant{
-		Target: target, Role: access.Role(in.Body.Permissions.Role), Policies: policies,
-	})
+	shared, err := s.engine.Share(ctx, of, access.ObjectGrant{Target: target, Role: access.Role(given.Permissions.Role), Policies: policies})
 	if err != nil {
 		return nil, err
 	}
 	return &sharedOutput{Body: sharedView(shared)}, nil
+}
+
+func (s sharing) take(ctx context.Context, of engine.Shareable, target string) (*deletedOutput, error) {
+	out := &deletedOutput{}
+	out.Body.ID = target
+	return out, s.engine.Unshare(ctx, of, target)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	"atelier/internal/access"
 	"atelier/internal/sqldb"
@@ -24,19 +25,61 @@ func Migrations() sqldb.Migrations {
 	return sqldb.Migrations{Component: "workspaces", Files: files}
 }
 
-const columns = `id, slug, name, description, labels, revision, content_revision, pushed_revision, created_at, created_by, updated_at, updated_by`
+const columns = `id, slug, name, description, localized, photo, labels, revision, content_revision, pushed_revision,
+	created_at, created_by, updated_at, updated_by, last_push, last_pull, lock_reason, lock_by, lock_at, lock_until, lock_epoch,
+	suspended_at, suspended_reason, deleted_at, deleted_by, deleted_slug`
 
 func scan(row func(...any) error) (workspaces.Workspace, error) {
 	var w workspaces.Workspace
-	var labels string
-	var created, updated int64
-	err := row(&w.ID, &w.Slug, &w.Name, &w.Description, &labels, &w.Revision, &w.ContentRevision, &w.PushedRevision,
-		&created, &w.CreatedBy, &updated, &w.UpdatedBy)
+	var labels, push, pull string
+	var created, updated, localized, lockedAt, lockedUntil, suspended, deleted int64
+	err := row(&w.ID, &w.Slug, &w.Name, &w.Description, &localized, &w.Photo, &labels, &w.Revision, &w.ContentRevision, &w.PushedRevision,
+		&created, &w.CreatedBy, &updated, &w.UpdatedBy, &push, &pull, &w.Lock.Reason, &w.Lock.By, &lockedAt, &lockedUntil, &w.Lock.Epoch,
+		&suspended, &w.SuspendedReason, &deleted, &w.DeletedBy, &w.DeletedSlug)
 	if err != nil {
 		return w, err
 	}
-	w.CreatedAt, w.UpdatedAt = sqldb.Time(created), sqldb.Time(updated)
+	w.CreatedAt, w.UpdatedAt, w.Localized = sqldb.Time(created), sqldb.Time(updated), localized == 1
+	w.Lock.At, w.Lock.Until = whenSet(lockedAt), whenSet(lockedUntil)
+	w.SuspendedAt, w.DeletedAt = whenSet(suspended), whenSet(deleted)
+	if w.LastPush, err = syncOf(push); err != nil {
+		return w, err
+	}
+	if w.LastPull, err = syncOf(pull); err != nil {
+		return w, err
+	}
 	return w, json.Unmarshal([]byte(labels), &w.Labels)
+}
+
+// whenSet reads a time of which 0 is none.
+func whenSet(millis int64) time.Time {
+	if millis == 0 {
+		return time.Time{}
+	}
+	return sqldb.Time(millis)
+}
+
+// millisSet writes a time of which 0 is none.
+func millisSet(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return sqldb.Millis(t)
+}
+
+func syncOf(text string) (*workspaces.Sync, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // there was none
+	}
+	var s workspaces.Sync
+	return &s, json.Unmarshal([]byte(text), &s)
+}
+
+func oneIf(set bool) int64 {
+	if set {
+		return 1
+	}
+	return 0
 }
 
 // Insert adds a workspace; a unique failure means that its id or slug is taken.
@@ -45,15 +88,21 @@ func Insert(ctx context.Context, tx *sqldb.Tx, w workspaces.Workspace) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO ws_workspaces (`+columns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		w.ID, w.Slug, w.Name, w.Description, string(labels), w.Revision, w.ContentRevision, w.PushedRevision,
+	_, err = tx.Exec(ctx, `INSERT INTO ws_workspaces (id, slug, name, description, localized, photo, labels, revision, content_revision,
+			pushed_revision, created_at, created_by, updated_at, updated_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+		w.ID, w.Slug, w.Name, w.Description, oneIf(w.Localized), w.Photo, string(labels), w.Revision, w.ContentRevision, w.PushedRevision,
 		sqldb.Millis(w.CreatedAt), w.CreatedBy, sqldb.Millis(w.UpdatedAt), w.UpdatedBy)
 	return err
 }
 
-// Get reads a workspace; sql.ErrNoRows when there is none.
+// Get reads a workspace; sql.ErrNoRows when there is none. One in the bin is none.
 func Get(ctx context.Context, r sqldb.Reader, id string) (workspaces.Workspace, error) {
-	return scan(r.QueryRow(ctx, `SELECT `+columns+` FROM ws_workspaces WHERE id = $1`, id).Scan)
+	return scan(r.QueryRow(ctx, `SELECT `+columns+` FROM ws_workspaces WHERE id = $1 AND deleted_at = 0`, id).Scan)
+}
+
+// Hold reads a workspace for changing it: until the transaction ends nobody else does. sql.ErrNoRows when there is none.
+func Hold(ctx context.Context, tx *sqldb.Tx, id string) (workspaces.Workspace, error) {
+	return scan(tx.QueryRow(ctx, `UPDATE ws_workspaces SET revision = revision WHERE id = $1 AND deleted_at = 0 RETURNING `+columns, id).Scan)
 }
 
 // ByIDs reads those of some workspaces that exist.
@@ -66,7 +115,7 @@ func ByIDs(ctx context.Context, r sqldb.Reader, dialect access.Dialect, ids []st
 		return nil, err
 	}
 	return sqldb.All(ctx, r, func(rows *sql.Rows) (workspaces.Workspace, error) { return scan(rows.Scan) },
-		`SELECT `+columns+` FROM ws_workspaces WHERE id IN (`+dialect.Elements("$1")+`)`, string(list))
+		`SELECT `+columns+` FROM ws_workspaces WHERE deleted_at = 0 AND id IN (`+dialect.Elements("$1")+`)`, string(list))
 }
 
 // SlugPrefix begins a reference to a workspace by its slug; no id does.
@@ -75,7 +124,7 @@ const SlugPrefix = "slug:"
 // Find reads the workspace that a reference names: its id, or SlugPrefix and its slug. sql.ErrNoRows when there is none.
 func Find(ctx context.Context, r sqldb.Reader, ref string) (workspaces.Workspace, error) {
 	if slug, ok := strings.CutPrefix(ref, SlugPrefix); ok {
-		return scan(r.QueryRow(ctx, `SELECT `+columns+` FROM ws_workspaces WHERE slug = $1`, slug).Scan)
+		return scan(r.QueryRow(ctx, `SELECT `+columns+` FROM ws_workspaces WHERE slug = $1 AND deleted_at = 0`, slug).Scan)
 	}
 	return Get(ctx, r, ref)
 }
@@ -86,29 +135,24 @@ func Resolve(ctx context.Context, r sqldb.Reader, ref string) (id string, err er
 	if !named {
 		return ref, nil
 	}
-	err = r.QueryRow(ctx, `SELECT id FROM ws_workspaces WHERE slug = $1`, slug).Scan(&id)
+	err = r.QueryRow(ctx, `SELECT id FROM ws_workspaces WHERE slug = $1 AND deleted_at = 0`, slug).Scan(&id)
 	if sqldb.IsNotFound(err) {
 		return ref, nil
 	}
 	return id, err
 }
 
-// Update writes a changed workspace if it is still at the revision before, and tells whether it was.
-func Update(ctx context.Context, tx *sqldb.Tx, w workspaces.Workspace, before int64) (bool, error) {
+// Save writes a workspace that Hold has read.
+func Save(ctx context.Context, tx *sqldb.Tx, w workspaces.Workspace) error {
 	labels, err := json.Marshal(w.Labels)
 	if err != nil {
-		return false, err
+		return err
 	}
-	n, err := tx.Exec(ctx, `UPDATE ws_workspaces SET slug = $1, name = $2, description = $3, labels = $4, revision = $5,
-			content_revision = $6, updated_at = $7, updated_by = $8 WHERE id = $9 AND revision = $10`,
-		w.Slug, w.Name, w.Description, string(labels), w.Revision, w.ContentRevision, sqldb.Millis(w.UpdatedAt), w.UpdatedBy, w.ID, before)
-	return n == 1, err
-}
-
-// Delete removes a workspace and tells whether there was one.
-func Delete(ctx context.Context, tx *sqldb.Tx, id string) (bool, error) {
-	n, err := tx.Exec(ctx, `DELETE FROM ws_workspaces WHERE id = $1`, id)
-	return n == 1, err
+	_, err = tx.Exec(ctx, `UPDATE ws_workspaces SET slug = $1, name = $2, description = $3, localized = $4, photo = $5, labels = $6,
+			revision = $7, content_revision = $8, updated_at = $9, updated_by = $10 WHERE id = $11`,
+		w.Slug, w.Name, w.Description, oneIf(w.Localized), w.Photo, string(labels), w.Revision, w.ContentRevision,
+		sqldb.Millis(w.UpdatedAt), w.UpdatedBy, w.ID)
+	return err
 }
 
 // Columns maps what rules say of workspaces to this table, for the readable workspaces that List takes.
@@ -140,11 +184,33 @@ func List(ctx context.Context, r sqldb.Reader, readable access.Filter, q workspa
 
 // filter pushes the caller's rights and the query into SQL, so that counts and pages are right.
 func filter(readable access.Filter, q workspaces.ListQuery) (where string, args []any) {
-	conditions := []string{"(" + readable.SQL + ")"}
+	conditions := []string{"(" + readable.SQL + ")", "deleted_at = 0"}
 	args = append(args, readable.Args...)
+	var ids, labels []string
 	bind := func(value any) string {
 		args = append(args, value)
 		return fmt.Sprintf("$%d", len(args))
+	}
+	if q.Name != "" {
+		conditions = append(conditions, `LOWER(name) LIKE `+bind("%"+sqldb.EscapeLike(strings.ToLower(q.Name))+"%")+` ESCAPE '!'`)
+	}
+	for _, id := range q.IDs {
+		ids = append(ids, bind(id))
+	}
+	if len(q.IDs) > 0 {
+		conditions = append(conditions, `id IN (`+strings.Join(ids, ", ")+`)`)
+	}
+	for _, label := range q.Labels { // labels are a JSON array of texts without quotes in them
+		labels = append(labels, `labels LIKE `+bind(`%"`+sqldb.EscapeLike(label)+`"%`)+` ESCAPE '!'`)
+	}
+	if len(q.Labels) > 0 {
+		conditions = append(conditions, "("+strings.Join(labels, " OR ")+")")
+	}
+	if q.SharedWith != "" {
+		conditions = append(conditions, `id IN (`+access.SharedWorkspaces(bind(access.TargetUser(q.SharedWith)))+`)`)
+	}
+	if q.OwnedBy != "" {
+		conditions = append(conditions, `id IN (`+access.OwnedWorkspaces(bind(access.TargetUser(q.OwnedBy)))+`)`)
 	}
 	if q.Slug != "" {
 		conditions = append(conditions, `slug = `+bind(q.Slug))
@@ -158,4 +224,11 @@ func filter(readable access.Filter, q workspaces.ListQuery) (where string, args 
 		conditions = append(conditions, `content_revision `+comparison+` pushed_revision`)
 	}
 	return strings.Join(conditions, " AND "), args
+}
+
+// Suspend writes whether a workspace is suspended.
+func Suspend(ctx context.Context, tx *sqldb.Tx, w workspaces.Workspace) error {
+	_, err := tx.Exec(ctx, `UPDATE ws_workspaces SET suspended_at = $1, suspended_reason = $2, revision = revision + 1 WHERE id = $3`,
+		millisSet(w.SuspendedAt), w.SuspendedReason, w.ID)
+	return err
 }

@@ -1,0 +1,177 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"atelier/internal/dsul/internal/lcs"
+)
+
+// Stats counts the lines that a text view adds and takes out.
+type Stats struct {
+	Insertions int `json:"insertions"`
+	Deletions  int `json:"deletions"`
+}
+
+// maxContext bounds the lines around a change.
+const maxContext = 1 << 20
+
+// Unified gives the difference between two texts as a unified diff, which patch and git apply understand, with so many
+// lines of context around each change. A nil text is an absent file. It is empty for equal texts. Texts that are very
+// unlike are not compared to the last line: the diff is right, but may be longer than it could be.
+func Unified(fromName, toName string, from, to []byte, context int) (string, Stats) {
+	d := &diff{a: lines(string(from)), b: lines(string(to)), context: min(max(context, 0), maxContext)}
+	d.compare()
+	if len(d.edits) == 0 {
+		return "", Stats{}
+	}
+	fmt.Fprintf(&d.out, "--- %s\n+++ %s\n", fileName("a/", fromName, from), fileName("b/", toName, to))
+	d.write()
+	return d.out.String(), d.stats
+}
+
+// fileName is the name of a file in the header of a diff, quoted as git does where it must be.
+func fileName(side, name string, content []byte) string {
+	switch {
+	case content == nil:
+		return "/dev/null"
+	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7F }):
+		return quotedName(side + name)
+	case strings.Contains(name, " "):
+		return side + name + "\t"
+	default:
+		return side + name
+	}
+}
+
+func quotedName(name string) string {
+	var out strings.Builder
+	out.WriteByte('"')
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '"' || c == '\\':
+			out.WriteByte('\\')
+			out.WriteByte(c)
+		case c < ' ' || c == 0x7F:
+			fmt.Fprintf(&out, "\\%03o", c)
+		default:
+			out.WriteByte(c)
+		}
+	}
+	out.WriteByte('"')
+	return out.String()
+}
+
+// lines cuts a text into lines with their ends.
+func lines(text string) []string {
+	all := make([]string, 0, strings.Count(text, "\n")+1)
+	for line := range strings.Lines(text) {
+		all = append(all, line)
+	}
+	return all
+}
+
+// stretch replaces a[from:fromEnd] by b[to:toEnd].
+type stretch struct{ from, fromEnd, to, toEnd int }
+
+type diff struct {
+	a, b    []string
+	context int
+	edits   []stretch
+	stats   Stats
+	out     strings.Builder
+}
+
+// compare finds the edits.
+func (d *diff) compare() {
+	runs := lcs.Common(number(d.a, d.b))
+	at := stretch{}
+	for _, run := range append(runs, lcs.Run{A: len(d.a), B: len(d.b)}) {
+		at.fromEnd, at.toEnd = run.A, run.B
+		if at.fromEnd > at.from || at.toEnd > at.to {
+			d.edits = append(d.edits, at)
+			d.stats.Deletions += at.fromEnd - at.from
+			d.stats.Insertions += at.toEnd - at.to
+		}
+		at = stretch{from: run.A + run.Len, to: run.B + run.Len}
+	}
+}
+
+// number gives equal lines equal numbers. Lines that both texts have at their ends are left to the comparison of numbers:
+// they are the most, and need no table.
+func number(a, b []string) (x, y []int) {
+	x, y = make([]int, len(a)), make([]int, len(b))
+	head := 0
+	for head < min(len(a), len(b)) && a[head] == b[head] {
+		head++
+	}
+	tail := 0
+	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	numbers := make(map[string]int, len(a)+len(b)-2*head-2*tail)
+	for _, side := range []struct {
+		lines []string
+		into  []int
+	}{{a[head : len(a)-tail], x[head:]}, {b[head : len(b)-tail], y[head:]}} {
+		for i, line := range side.lines {
+			n, known := numbers[line]
+			if !known {
+				n = len(numbers) + 1
+				numbers[line] = n
+			}
+			side.into[i] = n
+		}
+	}
+	return x, y
+}
+
+// write writes the edits in hunks: those whose contexts touch are in one.
+func (d *diff) write() {
+	for i := 0; i < len(d.edits); {
+		end := i + 1
+		for end < len(d.edits) && d.edits[end].from-d.edits[end-1].fromEnd <= 2*d.context {
+			end++
+		}
+		d.hunk(d.edits[i:end])
+		i = end
+	}
+}
+
+func (d *diff) hunk(edits []stretch) {
+	first, last := edits[0], edits[len(edits)-1]
+	before := min(d.context, first.from)
+	after := min(d.context, len(d.a)-last.fromEnd)
+	whole := stretch{first.from - before, last.fromEnd + after, first.to - before, last.toEnd + after}
+	fmt.Fprintf(&d.out, "@@ -%s +%s @@\n", extent(whole.from, whole.fromEnd), extent(whole.to, whole.toEnd))
+	at := whole.from
+	for _, e := range edits {
+		d.lines(' ', d.a[at:e.from])
+		d.lines('-', d.a[e.from:e.fromEnd])
+		d.lines('+', d.b[e.to:e.toEnd])
+		at = e.fromEnd
+	}
+	d.lines(' ', d.a[at:whole.fromEnd])
+}
+
+// extent is the first line of a stretch and how many there are. One without lines is named by the line before it.
+func extent(from, to int) string {
+	switch to - from {
+	case 0:
+		return fmt.Sprintf("%d,0", from)
+	case 1:
+		return fmt.Sprint(from + 1)
+	default:
+		return fmt.Sprintf("%d,%d", from+1, to-from)
+	}
+}
+
+func (d *diff) lines(sign byte, some []string) {
+	for _, line := range some {
+		d.out.WriteByte(sign)
+		d.out.WriteString(line)
+		if line[len(line)-1] != '\n' {
+			d.out.WriteString("\n\\ No newline at end of file\n")
+		}
+	}
+}

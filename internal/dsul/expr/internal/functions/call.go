@@ -1,0 +1,143 @@
+package functions
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"atelier/internal/dsul/expr/internal/pattern"
+	"atelier/internal/dsul/expr/value"
+)
+
+// Env is what an expression may see of the world.
+type Env struct {
+	// Lookup returns the value of a variable by its first name, value.Undefined without one. The values it gives are
+	// those of package value, and are not changed while an expression runs.
+	Lookup func(name string) any
+	// Now is the time.
+	Now func() time.Time
+	// Random returns random bits.
+	Random func() uint64
+	// Locale and Zone are used where a date names none.
+	Locale string
+	Zone   *time.Location
+	// Zones finds a time zone by its name.
+	Zones func(name string) (*time.Location, error)
+}
+
+// Budget is what an expression may still cost: about one for every byte it makes and every item it looks at.
+type Budget struct{ Left int }
+
+// MaxCost is the budget of one expression. Spent in whatever way, it is gone in a quarter of a second or so.
+const MaxCost = 1 << 25
+
+// ErrTooMuch says that an expression has used up its budget.
+var ErrTooMuch = errors.New("it costs too much: use shorter texts, shorter lists or fewer operations")
+
+// Spend takes from the budget.
+func (b *Budget) Spend(cost int) error {
+	if b.Left -= cost; b.Left < 0 || cost < 0 {
+		return ErrTooMuch
+	}
+	return nil
+}
+
+// Search pays for a search of a pattern in a text.
+func (b *Budget) Search(p *pattern.Pattern, text string) error {
+	return b.Spend(2 * p.Work(text)) // a step of a search takes longer than a byte
+}
+
+// JSON writes a value as JSON, within the budget.
+func (b *Budget) JSON(v any, indent string) (string, error) {
+	text, ok := value.JSON(v, indent, b.Left)
+	if !ok {
+		return "", ErrTooMuch
+	}
+	return text, b.Spend(len(text))
+}
+
+// Text writes a value as it appears in a text, within the budget.
+func (b *Budget) Text(v any) (string, error) {
+	text, ok := value.Text(v, b.Left)
+	if !ok {
+		return "", ErrTooMuch
+	}
+	return text, b.Spend(len(text))
+}
+
+// Call is one call of a function.
+type Call struct {
+	Args   []any
+	Field  string
+	Env    *Env
+	Budget *Budget
+}
+
+// arg returns an argument, undefined when it is missing.
+func (c *Call) arg(i int) any {
+	if i < len(c.Args) {
+		return c.Args[i]
+	}
+	return value.Undefined{}
+}
+
+// text returns an argument that must be a text.
+func (c *Call) text(i int) (string, error) {
+	text, ok := c.arg(i).(string)
+	if !ok {
+		return "", c.wrong(i, "a text")
+	}
+	return text, c.Budget.Spend(len(text))
+}
+
+// number returns an argument that must be a number.
+func (c *Call) number(i int) (float64, error) {
+	n, ok := c.arg(i).(float64)
+	if !ok {
+		return 0, c.wrong(i, "a number")
+	}
+	return n, nil
+}
+
+// given says that an argument is there, neither null nor undefined.
+func (c *Call) given(i int) bool { return value.Exists(c.arg(i)) }
+
+func (c *Call) wrong(i int, wanted string) error {
+	return fmt.Errorf("argument %d must be %s, not %s", i+1, wanted, kind(c.arg(i)))
+}
+
+// kind names what a value is, and nothing of what it holds.
+func kind(v any) string {
+	switch v.(type) {
+	case value.Undefined:
+		return "undefined"
+	case nil:
+		return "null"
+	case bool:
+		return "true or false"
+	case float64:
+		return "a number"
+	case string:
+		return "a text"
+	case []any:
+		return "a list"
+	case *pattern.Pattern:
+		return "a regular expression"
+	default:
+		return "an object"
+	}
+}
+
+// scalarText returns an argument that is a text, or a number or a boolean as one. What is absent stays absent: ok is false.
+func (c *Call) scalarText(i int) (text string, ok bool, err error) {
+	switch v := c.arg(i).(type) {
+	case string:
+		return v, true, c.Budget.Spend(len(v))
+	case float64, bool:
+		return value.String(v), true, nil
+	case nil, value.Undefined:
+		return "", false, nil
+	default:
+		return "", false, c.wrong(i, "a text")
+	}
+}

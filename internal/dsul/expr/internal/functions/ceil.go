@@ -1,0 +1,6 @@
+package functions
+
+import "math"
+
+// ceil(n[, decimals]) rounds up.
+func runCeil(c *Call) (any, error) { return c.rounded(math.Ceil) }

@@ -1,0 +1,75 @@
+package expr
+
+import (
+	"strings"
+
+	"atelier/internal/dsul/expr/value"
+)
+
+// CompileTemplate makes a program of a template. A template that is one variable or expression has its value; any other
+// one is a text, in which null and undefined are empty and lists and objects are JSON. Data is put in as it is: what looks
+// like a variable in it stays what it is.
+func CompileTemplate(t *Template) (Program, error) {
+	return compileTemplate(t, textKeys)
+}
+
+// CompileKnown makes a program of a template that leaves variables alone that do not exist: they stay as they are written.
+func CompileKnown(t *Template) (Program, error) {
+	return compileTemplate(t, leaveKeys)
+}
+
+func compileTemplate(t *Template, missing keys) (Program, error) {
+	parts := make([]step, len(t.Parts))
+	for i, part := range t.Parts {
+		var err error
+		if parts[i], err = compileTemplatePart(t, part, missing); err != nil {
+			return Program{}, err
+		}
+	}
+	if _, ok := t.Whole(); ok {
+		return Program{parts[0]}, nil
+	}
+	at := &Text{}
+	return Program{func(s *state) (any, error) {
+		var out strings.Builder
+		for _, part := range parts {
+			v, err := part(s)
+			if err != nil {
+				return nil, err
+			}
+			text, err := s.text(at, v)
+			if err != nil {
+				return nil, err
+			}
+			out.WriteString(text)
+		}
+		return out.String(), nil
+	}}, nil
+}
+
+func compileTemplatePart(t *Template, part Part, missing keys) (step, error) {
+	if part.Node == nil {
+		return func(*state) (any, error) { return part.Text, nil }, nil
+	}
+	variable, ok := part.Node.(*Variable)
+	if !ok || t.isExpression(part) {
+		return compile(part.Node)
+	}
+	run, err := compileVariable(variable, missing)
+	if missing != leaveKeys || err != nil {
+		return run, err
+	}
+	source := t.Source[part.Start:part.End]
+	return func(s *state) (any, error) {
+		v, err := run(s)
+		if err == nil && v == any(value.Undefined{}) {
+			return source, nil
+		}
+		return v, err
+	}, nil
+}
+
+// isExpression says that a part stands in {% %}.
+func (t *Template) isExpression(part Part) bool {
+	return strings.HasPrefix(t.Source[part.Start:], "{%")
+}

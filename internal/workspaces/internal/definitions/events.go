@@ -1,0 +1,206 @@
+package definitions
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"atelier/internal/access"
+	"atelier/internal/bus"
+	"atelier/internal/dsul"
+	"atelier/internal/envelope"
+	"atelier/internal/sqldb"
+	"atelier/internal/workspaces"
+)
+
+// fact is something that happened to a document.
+type fact struct {
+	eventType string
+	payload   map[string]any
+}
+
+// tell stores the events of the changes.
+func (e *Edit) tell(ctx context.Context) error {
+	var records []bus.Record
+	for _, c := range e.changes {
+		if e.moves(c.path) && c.after == nil {
+			continue // told with the new path
+		}
+		facts, err := e.facts(ctx, c)
+		if err != nil {
+			return err
+		}
+		for _, f := range facts {
+			record, err := e.d.record(ctx, e.Workspace.ID, f)
+			if err != nil {
+				return err
+			}
+			records = append(records, record)
+		}
+	}
+	return e.d.append(ctx, e.Tx, records...)
+}
+
+func (d *Definitions) append(ctx context.Context, tx *sqldb.Tx, records ...bus.Record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	_, err := d.Bus.AppendTx(ctx, tx, records...)
+	return err
+}
+
+// record makes an event. What makes it too large is left out: whoever needs it reads the document.
+func (d *Definitions) record(ctx context.Context, workspaceID string, f fact) (bus.Record, error) {
+	record, err := envelope.Native(ctx, service, workspaceID, f.eventType, f.payload)
+	if err != nil || d.EventMaxLen == 0 || utf8.RuneCount(record.Body) <= d.EventMaxLen {
+		return record, err
+	}
+	const small = 2000
+	short := map[string]any{"stripped": true}
+	for key, value := range f.payload {
+		if text, err := json.Marshal(value); err == nil && len(text) <= small {
+			short[key] = value
+		}
+	}
+	return envelope.Native(ctx, service, workspaceID, f.eventType, short)
+}
+
+// Emit stores an event of the service in a transaction.
+func (d *Definitions) Emit(ctx context.Context, tx *sqldb.Tx, workspaceID, eventType string, payload map[string]any) error {
+	record, err := d.record(ctx, workspaceID, fact{eventType: eventType, payload: payload})
+	if err != nil {
+		return err
+	}
+	return d.append(ctx, tx, record)
+}
+
+// audit stores the event of a security-relevant act of the caller.
+func (d *Definitions) audit(ctx context.Context, tx *sqldb.Tx, workspaceID string, act envelope.Act) error {
+	record, err := envelope.Audit(ctx, service, workspaceID, act)
+	if err != nil {
+		return err
+	}
+	return d.append(ctx, tx, record)
+}
+
+// facts are the events of one change.
+func (e *Edit) facts(ctx context.Context, c *change) ([]fact, error) {
+	kind, slug, _ := dsul.SplitPath(c.path)
+	_, oldSlug, _ := dsul.SplitPath(c.renamed)
+	made := c.before == nil && c.renamed == ""
+	switch kind {
+	case dsul.Automation:
+		return e.automationFacts(c, slug, oldSlug, made), nil
+	case dsul.Page:
+		return e.pageFacts(c, slug, oldSlug, made), nil
+	case dsul.Import:
+		return e.importFacts(ctx, c, slug, oldSlug)
+	case dsul.Index:
+		return e.indexFacts(c), nil
+	case dsul.Security: // told when the rules were replaced
+		return nil, nil
+	default:
+		return nil, nil
+	}
+}
+
+func (e *Edit) automationFacts(c *change, slug, oldSlug string, made bool) []fact {
+	if c.after == nil {
+		return []fact{{"workspaces.automations.deleted", map[string]any{"automationSlug": slug}}}
+	}
+	payload := map[string]any{"slug": slug, "automation": whole(c.after), "events": c.after.Summary().Events}
+	return []fact{{createdOr("workspaces.automations.", made), renamed(payload, oldSlug)}}
+}
+
+func (e *Edit) pageFacts(c *change, slug, oldSlug string, made bool) []fact {
+	if c.after == nil {
+		return []fact{{"workspaces.pages.deleted", map[string]any{"pageSlug": slug}}}
+	}
+	payload := map[string]any{"slug": slug, "pageId": c.stored.ObjectID, "page": whole(c.after), "events": c.after.Summary().Events}
+	return []fact{{createdOr("workspaces.pages.", made), renamed(payload, oldSlug)}}
+}
+
+// indexFacts tells of the workspace itself, and of the parts of its index that others listen to.
+func (e *Edit) indexFacts(c *change) []fact {
+	w := e.Workspace
+	updated := map[string]any{"workspace": Facts(w)}
+	if e.before.Slug != w.Slug {
+		updated["oldSlug"] = e.before.Slug
+	}
+	facts := []fact{{"workspaces.updated", updated}}
+	before, after := c.beforeText, c.after
+	if changed(before, after, "config") {
+		facts = append(facts, fact{"workspaces.configured", map[string]any{"config": configOf(after), "oldConfig": configOf(before)}})
+	}
+	if changed(before, after, "blocks") {
+		facts = append(facts, fact{"workspaces.blocks.updated", map[string]any{"blocks": part(after, "blocks"), "workspaceSlug": w.Slug}})
+	}
+	if changed(before, after, "events") {
+		facts = append(facts, fact{"workspaces.events.updated", map[string]any{"events": part(after, "events")}})
+	}
+	return facts
+}
+
+// Facts is what events say of a workspace.
+func Facts(w workspaces.Workspace) map[string]any {
+	facts := map[string]any{"id": w.ID, "slug": w.Slug, "name": w.Name, "description": Description(w), "labels": w.Labels}
+	if w.Photo != "" {
+		facts["photo"] = w.Photo
+	}
+	return facts
+}
+
+// Description is that of a workspace as clients see it: a text, or texts by language.
+func Description(w workspaces.Workspace) any {
+	if w.Localized {
+		return json.RawMessage(w.Description)
+	}
+	return w.Description
+}
+
+// SecurityUpdated is the act of replacing a security document; there is nothing before that of a new workspace.
+func SecurityUpdated(workspaceID string, before any, after access.Security) envelope.Act {
+	return envelope.Act{
+		Type: "workspaces.security.updated", TargetType: access.SubjectWorkspaces, TargetID: workspaceID,
+		Before: before, After: after, Payload: map[string]any{"security": after},
+	}
+}
+
+func createdOr(prefix string, made bool) string {
+	if made {
+		return prefix + "created"
+	}
+	return prefix + "updated"
+}
+
+func renamed(payload map[string]any, oldSlug string) map[string]any {
+	if oldSlug != "" {
+		payload["oldSlug"] = oldSlug
+	}
+	return payload
+}
+
+// whole is a document as events say it.
+func whole(doc *dsul.Document) json.RawMessage {
+	text, err := doc.JSON()
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return text
+}
+
+// part is one key of a document as events say it.
+func part(doc *dsul.Document, key string) json.RawMessage {
+	if doc == nil || doc.Get(key) == nil {
+		return json.RawMessage("null")
+	}
+	return dsul.JSON(doc.Get(key))
+}
+
+func changed(before, after *dsul.Document, key string) bool {
+	return string(part(before, key)) != string(part(after, key))
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,105 @@
+package definitions
+
+import (
+	"context"
+	"net/http"
+
+	"atelier/internal/access"
+	"atelier/internal/envelope"
+	"atelier/internal/errs"
+	"atelier/internal/sqldb"
+	"atelier/internal/workspaces"
+	"atelier/internal/workspaces/internal/store"
+)
+
+// Locked says that somebody else holds the write lock.
+func Locked(lock workspaces.Lock) error {
+	message := "The workspace is locked while an operation runs; try again when it has ended."
+	switch lock.Reason {
+	case workspaces.MergeConflict:
+		message = "The workspace is locked by a merge conflict; resolve it in the repository and pull again, or clear the lock."
+	case ManualLock:
+		message = "The workspace is locked; whoever may manage its security can clear the lock."
+	}
+	failure := errs.New(errs.Locked, message).With("reason", lock.Reason).With("lockedAt", lock.At).With("lockedBy", lock.By)
+	if !lock.Until.IsZero() {
+		failure = failure.With("expiresAt", lock.Until)
+	}
+	return failure
+}
+
+// lost says that the lock went to somebody else while the operation was running.
+func lost() error {
+	return errs.New(errs.Conflict, "The operation lost its lock: it was cleared or expired. Nothing was changed; start it again.").
+		WithStatus(http.StatusConflict)
+}
+
+// ManualLock is the reason of a lock that somebody sets without saying why.
+const ManualLock = "manual"
+
+// SetLock locks a workspace for a caller that may manage its security. Setting the lock that the same caller has set for
+// the same reason begins it anew; any other lock is in the way.
+func (d *Definitions) SetLock(ctx context.Context, ref, reason string) (lock workspaces.Lock, err error) {
+	if reason == "" {
+		reason = ManualLock
+	}
+	err = d.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		w, err := d.hold(ctx, tx, ref)
+		if err != nil {
+			return err
+		}
+		if held := w.Lock; held.Held(d.Clock.Now()) && (held.By != Author(ctx) || held.Reason != reason) {
+			return Locked(held)
+		}
+		lock = d.newLock(ctx, reason)
+		if lock.Epoch, err = store.SetLock(ctx, tx, w.ID, lock); err != nil {
+			return err
+		}
+		return d.audit(ctx, tx, w.ID, lockAct("workspaces.writeLock.set", w, lock))
+	})
+	return lock, err
+}
+
+// ClearLock unlocks a workspace for a caller that may manage its security: an operation that still runs cannot write any more.
+func (d *Definitions) ClearLock(ctx context.Context, ref string) (id string, err error) {
+	err = d.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		w, err := d.hold(ctx, tx, ref)
+		if err != nil {
+			return err
+		}
+		id = w.ID
+		if w.Lock.Reason == "" {
+			return nil
+		}
+		if _, err := store.SetLock(ctx, tx, w.ID, workspaces.Lock{}); err != nil {
+			return err
+		}
+		return d.audit(ctx, tx, w.ID, lockAct("workspaces.writeLock.cleared", w, w.Lock))
+	})
+	return id, err
+}
+
+// hold reads a workspace for changing it, for a caller that may manage its security.
+func (d *Definitions) hold(ctx context.Context, tx *sqldb.Tx, ref string) (workspaces.Workspace, error) {
+	v, err := d.Door.May(ctx, tx, ref, access.ActionManageSecurity)
+	if err != nil {
+		return workspaces.Workspace{}, err
+	}
+	return store.Hold(ctx, tx, v.Workspace.ID)
+}
+
+// newLock is a lock that the caller takes now. One for a merge conflict never expires.
+func (d *Definitions) newLock(ctx context.Context, reason string) workspaces.Lock {
+	lock := workspaces.Lock{Reason: reason, By: Author(ctx), At: d.Now()}
+	if reason != workspaces.MergeConflict {
+		lock.Until = lock.At.Add(d.LockTimeout)
+	}
+	return lock
+}
+
+func lockAct(eventType string, w workspaces.Workspace, lock workspaces.Lock) envelope.Act {
+	return envelope.Act{
+		Type: eventType, TargetType: access.SubjectWorkspaces, TargetID: w.ID,
+		Payload: map[string]any{"writeLock": map[string]any{"reason": lock.Reason, "lockedBy": lock.By, "lockedAt": lock.At}},
+	}
+}

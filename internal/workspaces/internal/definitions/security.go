@@ -1,0 +1,37 @@
+package definitions
+
+import (
+	"context"
+
+	"atelier/internal/access"
+	"atelier/internal/dsul"
+	"atelier/internal/dsul/splice"
+)
+
+// PutSecurity replaces the security document by what a caller sent as JSON or YAML. It is validated first, so that what is
+// wrong is named in the words of the document; the text that is kept then changes only where it has to.
+func (e *Edit) PutSecurity(ctx context.Context, document []byte) error {
+	if _, err := access.ParseSecurity(document); err != nil {
+		return err
+	}
+	given, problems := dsul.Parse(dsul.Security, "", document)
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	text, ext := dsul.Encode(given.Root), ".yml"
+	before, err := e.Get(ctx, string(dsul.Security))
+	if err != nil {
+		return err
+	}
+	if before != nil {
+		ext = before.Ext
+		if text, err = splice.Replace(before.Parsed.Text, given.Root); err != nil {
+			return err
+		}
+	}
+	doc, problems := dsul.Parse(dsul.Security, "", text)
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	return e.Put(ctx, doc, ext)
+}
