@@ -93,6 +93,8 @@ func parseDuration(text, unit string) (int64, bool) {
 		switch unit {
 		case "ms":
 			return multiply(n, int64(time.Millisecond))
+		case "m":
+			return multiply(n, int64(time.Minute))
 		case "d":
 			return multiply(n, int64(day))
 		default:

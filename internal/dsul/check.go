@@ -62,7 +62,7 @@ func (w *where) at(key string) *where { return &where{up: w, key: key, index: -1
 
 func (w *where) item(i int) *where { return &where{up: w, index: i} }
 
-var simpleKey = regexp.MustCompile(`^[\w$:-]+$`) //nolint:gochecknoglobals // compiled once
+var simpleKey = regexp.MustCompile(`^[\pL\pN_$:-]+$`) //nolint:gochecknoglobals // compiled once
 
 // String writes a place as do[0].set.name.
 func (w *where) String() string {

@@ -2,6 +2,7 @@ package dsul
 
 import (
 	"fmt"
+	"strings"
 
 	"atelier/internal/errs"
 )
@@ -57,11 +58,20 @@ func (p Problems) Err() error {
 		if problem.Line > 0 {
 			message = fmt.Sprintf("line %d: %s", problem.Line, message)
 		}
-		fields = append(fields, errs.Field{Field: problem.Path, Message: message})
+		fields = append(fields, errs.Field{Field: shortened(problem.Path), Message: message})
 	}
 	failure := errs.Invalid(fields...)
 	if len(wrong) > maxShown {
 		failure = failure.With("more", len(wrong)-maxShown)
 	}
 	return failure
+}
+
+// shortened keeps a name that the client chose from making the answer as large as the request.
+func shortened(name string) string {
+	const longest = 200
+	if len(name) <= longest {
+		return name
+	}
+	return strings.ToValidUTF8(name[:longest], "") + "…"
 }

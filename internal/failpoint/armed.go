@@ -12,8 +12,9 @@ import (
 	"sync/atomic"
 )
 
-// Variable names the point to die at: "import.locked", or "import.locked#2" for the second time it is reached.
-const Variable = "ATELIER_FAILPOINT"
+// Variable names the point to die at: "import.locked", or "import.locked#2" for the second time it is reached. It does not
+// begin as settings do: a setting that nobody knows is refused.
+const Variable = "FAILPOINT"
 
 // trigger is the point that was asked for and how often it has still to be reached.
 type trigger struct {

@@ -30,7 +30,7 @@ func TestKill(t *testing.T) {
 		{ordinary, "victim.first", "one\ntwo\nthree\n", false},
 	} {
 		victim := exec.CommandContext(t.Context(), test.program) //nolint:forbidigo // a process of its own, to be killed
-		victim.Env = append(victim.Environ(), "ATELIER_FAILPOINT="+test.at)
+		victim.Env = append(victim.Environ(), "FAILPOINT="+test.at)
 		out, err := victim.Output()
 		if string(out) != test.passed || killed(err) != test.killed || !test.killed && err != nil {
 			t.Errorf("%s: passed %q, %v", test.at, out, err)
@@ -41,7 +41,7 @@ func TestKill(t *testing.T) {
 func TestBadCount(t *testing.T) {
 	t.Parallel()
 	victim := exec.CommandContext(t.Context(), build(t, "failpoint")) //nolint:forbidigo // a process of its own
-	victim.Env = append(victim.Environ(), "ATELIER_FAILPOINT=victim.first#zero")
+	victim.Env = append(victim.Environ(), "FAILPOINT=victim.first#zero")
 	if out, err := victim.CombinedOutput(); err == nil || !strings.Contains(string(out), "counts from 1") {
 		t.Errorf("a count that is no number went unnoticed: %v %s", err, out)
 	}

@@ -170,7 +170,7 @@ func answersMayGrow(t *testing.T, doc *openapi3.T) {
 			}
 		}
 	}
-	if !asked["CreateWorkspace"] || !asked["EmitEvent"] || asked["Workspace"] {
+	if !asked["WorkspaceDefinition"] || !asked["EmitEvent"] || asked["Workspace"] {
 		t.Fatalf("requests use %v", asked)
 	}
 	for name, schema := range doc.Components.Schemas {

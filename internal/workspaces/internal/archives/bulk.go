@@ -16,7 +16,7 @@ const importedFrom = "importFrom:"
 // bulk imports the workspaces of a bulk archive, one after another: each is done whole or not at all. All of them are
 // checked before the first is changed.
 func (a *Archives) bulk(ctx context.Context, from *archive.Bulk, opts Options) (Result, error) {
-	checked, err := checkAll(ctx, from)
+	checked, err := a.checkAll(ctx, from)
 	if err != nil {
 		return Result{}, err
 	}
@@ -34,17 +34,16 @@ func (a *Archives) bulk(ctx context.Context, from *archive.Bulk, opts Options) (
 		ids[id] = one.WorkspaceID
 		total.add(id, one)
 	}
-	total.Findings = bounded(total.Findings)
 	if !opts.DryRun {
 		a.publishAll(ctx, from.PublishApps, ids, &total)
 	}
 	return total, nil
 }
 
-func checkAll(ctx context.Context, from *archive.Bulk) (map[string]*content, error) {
+func (a *Archives) checkAll(ctx context.Context, from *archive.Bulk) (map[string]*content, error) {
 	checked := make(map[string]*content, len(from.WorkspaceIDs))
 	for _, id := range from.WorkspaceIDs {
-		c, err := check(ctx, from.Archives[id])
+		c, err := a.check(ctx, from.Archives[id])
 		if err != nil {
 			return nil, errs.From(err).With("workspaceId", id)
 		}
@@ -65,7 +64,8 @@ func (r *Result) add(id string, one Result) {
 	for _, path := range one.Deleted {
 		r.Deleted = append(r.Deleted, id+"/"+path)
 	}
-	for _, finding := range one.Findings {
+	const most = 5000
+	for _, finding := range one.Findings[:min(len(one.Findings), max(0, most-len(r.Findings)))] {
 		finding.Path = strings.TrimSuffix(id+"/"+finding.Path, "/")
 		r.Findings = append(r.Findings, finding)
 	}

@@ -14,7 +14,7 @@ func (a *Archives) Compare(ctx context.Context, ref, from, to string, with *arch
 	if with.Bulk != nil {
 		return nil, errs.New(errs.InvalidRequest, "This archive holds many workspaces; compare with the archive of one.")
 	}
-	checked, err := check(ctx, with)
+	checked, err := a.check(ctx, with)
 	if err != nil {
 		return nil, err
 	}

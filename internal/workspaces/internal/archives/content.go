@@ -29,6 +29,18 @@ type content struct {
 	documents []document
 	info      *archive.ImportInfo
 	findings  []Finding
+	// unsaid is how many findings there are more.
+	unsaid int
+}
+
+// note adds a finding, unless there are more than anybody reads.
+func (c *content) note(f Finding) {
+	const most = 1000
+	if len(c.findings) < most {
+		c.findings = append(c.findings, f)
+	} else {
+		c.unsaid++
+	}
 }
 
 // refused collects what makes an archive unacceptable.
@@ -48,23 +60,31 @@ func (r *refused) add(file string, problems dsul.Problems) {
 	}
 }
 
+// mostRefusals is how many reasons are told for which an archive is refused.
+const mostRefusals = 100
+
 func (r refused) err() error {
-	const most = 100
 	if len(r) == 0 {
 		return nil
 	}
-	return errs.Invalid(r[:min(len(r), most)]...)
+	return errs.Invalid(r[:min(len(r), mostRefusals)]...)
 }
 
 // check reads the documents of an archive. What cannot be read refuses the archive; what is merely wrong is kept as it was
-// written, and reported.
-func check(ctx context.Context, from *archive.Archive) (*content, error) {
+// written, and reported. It takes no longer than twice what the reading of an archive may.
+func (a *Archives) check(ctx context.Context, from *archive.Archive) (*content, error) {
 	c := &content{info: from.Import}
 	var wrong refused
 	c.verify(from, &wrong)
+	until := a.Clock.Now().Add(2 * a.Limits.Time)
 	for _, file := range from.Files {
-		if err := ctx.Err(); err != nil {
-			return nil, err // nobody waits for it any more
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err() // nobody waits for it any more
+		case a.Clock.Now().After(until):
+			return nil, errs.Invalid(errs.Field{Field: "archive", Message: "it takes too long to read; make it smaller"})
+		case len(wrong) >= mostRefusals:
+			return nil, wrong.err()
 		}
 		if err := c.take(file, &wrong); err != nil {
 			return nil, err
@@ -72,9 +92,11 @@ func check(ctx context.Context, from *archive.Archive) (*content, error) {
 	}
 	c.distinct(&wrong)
 	for _, ignored := range from.Ignored {
-		c.findings = append(c.findings, Finding{Msg: "This file is not part of a workspace and was ignored.", Err: "ignored", Path: ignored})
+		c.note(Finding{Msg: "This file is not part of a workspace and was ignored.", Err: "ignored", Path: ignored})
 	}
-	c.findings = bounded(c.findings)
+	if c.unsaid > 0 {
+		c.findings = append(c.findings, Finding{Msg: fmt.Sprintf("There are %d more findings.", c.unsaid), Err: "more"})
+	}
 	return c, wrong.err()
 }
 
@@ -88,20 +110,11 @@ func (c *content) verify(from *archive.Archive, wrong *refused) {
 			wrong.add(".import.yml: "+p.Document, dsul.Problems{p})
 			continue
 		}
-		c.findings = append(c.findings, Finding{Msg: p.Message, Err: p.Code, Path: p.Document})
+		c.note(Finding{Msg: p.Message, Err: p.Code, Path: p.Document})
 	}
 	for _, note := range from.Import.Notes {
-		c.findings = append(c.findings, Finding{Msg: note, Err: "ignored", Path: ".import.yml"})
+		c.note(Finding{Msg: note, Err: "ignored", Path: ".import.yml"})
 	}
-}
-
-// bounded is a list of findings that is still a pleasure to read, and no burden to keep.
-func bounded(findings []Finding) []Finding {
-	const most = 1000
-	if len(findings) <= most {
-		return findings
-	}
-	return append(slices.Clone(findings[:most]), Finding{Msg: fmt.Sprintf("There are %d more findings.", len(findings)-most), Err: "more"})
 }
 
 // take adds a file of the archive.
@@ -121,8 +134,9 @@ func (c *content) take(file archive.File, wrong *refused) error {
 	case dsul.Security:
 		c.takeSecurity(document{doc, file.Ext})
 	default:
-		c.documents = append(c.documents, document{doc, file.Ext})
 		c.report(doc)
+		doc.Root = nil // nodes take a hundred times the memory of the text; they are read again one by one
+		c.documents = append(c.documents, document{doc, file.Ext})
 	}
 	return nil
 }
@@ -141,7 +155,7 @@ func (c *content) report(doc *dsul.Document) {
 		if p.Path != "" {
 			message = p.Path + ": " + message
 		}
-		c.findings = append(c.findings, Finding{Msg: message, Err: p.Code, Path: doc.Path(), Line: p.Line})
+		c.note(Finding{Msg: message, Err: p.Code, Path: doc.Path(), Line: p.Line})
 	}
 }
 
@@ -152,7 +166,7 @@ func (c *content) takeIndex(index document) error {
 	}
 	index.Document = safe
 	for _, gone := range removed {
-		c.findings = append(c.findings, Finding{
+		c.note(Finding{
 			Msg: gone.String() + " was left out: credentials are not imported. Keep them as a secret and write {{secret.name}}.", Err: "credentials", Path: string(dsul.Index),
 		})
 	}
@@ -163,7 +177,7 @@ func (c *content) takeIndex(index document) error {
 
 func (c *content) takeSecurity(security document) {
 	if _, err := access.ParseSecurity(security.Text); err != nil {
-		c.findings = append(c.findings, Finding{
+		c.note(Finding{
 			Msg: "The roles and rules were left out because they are not valid: " + reason(err), Err: "security_invalid", Path: string(dsul.Security),
 		})
 		return

@@ -24,7 +24,7 @@ func (a *Archives) Create(ctx context.Context, from *archive.Archive, opts Optio
 	if err := a.Engine.MayCreate(ctx); err != nil {
 		return Result{}, err
 	}
-	checked, err := check(ctx, from)
+	checked, err := a.check(ctx, from)
 	if err != nil {
 		return Result{}, err
 	}

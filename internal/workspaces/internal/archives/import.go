@@ -57,7 +57,7 @@ func (a *Archives) Import(ctx context.Context, ref string, from *archive.Archive
 	if from.Bulk != nil {
 		return Result{}, errs.New(errs.InvalidRequest, "This archive holds many workspaces; import it with POST /v2/workspaces/import.")
 	}
-	checked, err := check(ctx, from)
+	checked, err := a.check(ctx, from)
 	if err != nil {
 		return Result{}, err
 	}

@@ -113,7 +113,16 @@ func (e *Edit) Get(ctx context.Context, path string) (*Stored, error) {
 
 // Put stores a document, in the place of the one with its path when there is one.
 func (e *Edit) Put(ctx context.Context, doc *dsul.Document, ext string) error {
-	return e.change(ctx, &change{path: dsul.Path(doc.Kind, doc.Slug), after: doc, afterExt: ext})
+	return e.change(ctx, &change{path: dsul.Path(doc.Kind, doc.Slug), after: e.lean(doc), afterExt: ext})
+}
+
+// lean is a document without its nodes where the edit does not need them: it may hold thousands of documents, and their
+// nodes take a hundred times the memory of their texts.
+func (e *Edit) lean(doc *dsul.Document) *dsul.Document {
+	if !e.purpose.Quiet || doc.Kind.Single() {
+		return doc
+	}
+	return &dsul.Document{Kind: doc.Kind, Slug: doc.Slug, Text: doc.Text}
 }
 
 // Rename stores a document and removes the one at the path that it had before.
@@ -214,7 +223,7 @@ func (e *Edit) CheckLock() error {
 
 // apply stores one change.
 func (e *Edit) apply(ctx context.Context, c *change) error {
-	if c.before != nil {
+	if c.before != nil && (!e.purpose.Quiet || c.path == string(dsul.Index)) { // events tell of it, and the index is taken over
 		before, _, err := e.d.parse(ctx, e.Tx, e.Workspace.ID, *c.before)
 		if err != nil {
 			return err
@@ -265,7 +274,14 @@ func (e *Edit) write(ctx context.Context, c *change) error {
 				With("subjectType", string(kind)).With("slug", slug)
 		}
 	}
-	summary, err := json.Marshal(c.after.Summary())
+	parsed := c.after
+	if parsed.Root == nil {
+		var problems dsul.Problems
+		if parsed, problems = dsul.Parse(parsed.Kind, parsed.Slug, parsed.Text); problems.Err() != nil {
+			return problems.Err()
+		}
+	}
+	summary, err := json.Marshal(parsed.Summary())
 	if err != nil {
 		return err
 	}

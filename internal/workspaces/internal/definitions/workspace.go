@@ -3,6 +3,7 @@ package definitions
 import (
 	"context"
 	"slices"
+	"unicode/utf8"
 
 	"atelier/internal/access"
 	"atelier/internal/dsul"
@@ -20,7 +21,21 @@ func ParseIndex(body []byte) (*dsul.Document, error) {
 	if err := doc.Check(dsul.Strict).Err(); err != nil {
 		return nil, err
 	}
+	if err := checkDescription(doc); err != nil {
+		return nil, err
+	}
 	return doc, CheckSlug(textOf(doc.Get("slug")))
+}
+
+// longestDescription is the longest description of a workspace, in characters.
+const longestDescription = 4000
+
+// checkDescription refuses a description that lists could not carry.
+func checkDescription(index *dsul.Document) error {
+	if text, _ := localized(index); utf8.RuneCountInString(text) > longestDescription {
+		return errs.Invalid(errs.Field{Field: "description", Message: "use at most 4000 characters"})
+	}
+	return nil
 }
 
 // CheckSlug refuses what no workspace can be called; none at all is fine.
@@ -71,6 +86,11 @@ func (e *Edit) patchIndex(ctx context.Context, given *dsul.Document) error {
 	}
 	if err := checked(doc, write, touched); err != nil {
 		return err
+	}
+	if slices.Contains(touched, "description") {
+		if err := checkDescription(doc); err != nil {
+			return err
+		}
 	}
 	if err := e.mayTouch(before.Parsed, doc, touched); err != nil {
 		return err

@@ -230,7 +230,7 @@ func readable(write definitions.Write) error {
 
 // checkJSON refuses a body that is not a JSON object.
 func checkJSON(body []byte) error {
-	if err := strictjson.Check(body, strictjson.Limits{Depth: 100, Members: 100_000}); err != nil {
+	if err := strictjson.Check(body, strictjson.Default()); err != nil {
 		return errs.Newf(errs.InvalidRequest, "The body is not acceptable JSON: %s.", err.Error())
 	}
 	var object map[string]json.RawMessage

@@ -63,7 +63,7 @@ func RegisterDiff(api *restapi.API, d *definitions.Definitions, a *archives.Arch
 	const path = "/v2/workspaces/{workspaceId}/diff"
 	denied := []errs.Code{errs.WorkspaceAccessDenied, errs.NotFound}
 	restapi.Register(api, restapi.Operation{
-		ID: "getStatus", Method: http.MethodGet, Path: "/v2/workspaces/{workspaceId}/status", Tag: "History", Policy: access.Callers, Scope: access.WorkspacesRead,
+		ID: "getWorkspaceStatus", Method: http.MethodGet, Path: "/v2/workspaces/{workspaceId}/status", Tag: "History", Policy: access.Callers, Scope: access.WorkspacesRead,
 		Summary: "Tell what has changed since the last import", Errors: denied,
 	}, func(ctx context.Context, in *InWorkspace) (*statusOutput, error) {
 		status, err := d.Status(ctx, in.WorkspaceID)

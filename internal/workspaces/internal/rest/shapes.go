@@ -8,13 +8,13 @@ type Text = json.RawMessage
 // Automation describes an automation for readers of the API document; the language itself is in the guide.
 type Automation struct {
 	Slug              string          `json:"slug,omitempty" doc:"The technical name, by which it is called; made from the name when absent."`
-	Name              Text            `json:"name" doc:"The name people see: a text, or texts by language."`
+	Name              Text            `json:"name,omitempty" doc:"The name people see: a text, or texts by language. A new one needs it."`
 	Description       Text            `json:"description,omitempty" doc:"What it is for."`
 	When              json.RawMessage `json:"when,omitempty" doc:"What starts it: events, endpoint, schedules."`
 	Arguments         map[string]any  `json:"arguments,omitempty" doc:"The arguments it takes, by name."`
 	Schemas           []any           `json:"schemas,omitempty" doc:"Schemas of the payload and the output, by conditions."`
 	ValidateArguments *bool           `json:"validateArguments,omitempty" doc:"Whether the payload is validated before it runs."`
-	Do                []any           `json:"do" doc:"The instructions, in order."`
+	Do                []any           `json:"do,omitempty" doc:"The instructions, in order. A new one needs them."`
 	Output            any             `json:"output,omitempty" doc:"What it answers."`
 	Private           *bool           `json:"private,omitempty" doc:"Whether it is hidden from workspaces that install this one as an app."`
 	Disabled          *bool           `json:"disabled,omitempty" doc:"Whether it is switched off."`
@@ -25,7 +25,7 @@ type Automation struct {
 // PageDefinition describes a page for readers of the API document.
 type PageDefinition struct {
 	Slug        string          `json:"slug,omitempty" doc:"The technical name, part of its address; made from the name when absent."`
-	Name        Text            `json:"name" doc:"The name people see: a text, or texts by language."`
+	Name        Text            `json:"name,omitempty" doc:"The name people see: a text, or texts by language. A new one needs it."`
 	Description Text            `json:"description,omitempty" doc:"What it is for."`
 	Labels      []string        `json:"labels,omitempty" doc:"Labels."`
 	Blocks      []any           `json:"blocks,omitempty" doc:"What it shows: blocks, each with its slug and its configuration."`

@@ -169,7 +169,7 @@ func RegisterWorkspaces(api *restapi.API, e *engine.Engine, cursors *restapi.Cur
 	})
 	restapi.Register(api, restapi.Operation{
 		ID: "createWorkspace", Method: http.MethodPost, Path: "/v2/workspaces", Tag: "Workspaces", Policy: access.Callers, Scope: access.WorkspacesWrite,
-		Summary: "Create a workspace", Status: http.StatusCreated, Errors: []errs.Code{errs.AlreadyExists}, MaxBody: maxDocument, Takes: definition, Gives: detail,
+		Summary: "Create a workspace", Status: http.StatusCreated, Errors: []errs.Code{errs.AlreadyExists}, Takes: definition, Gives: detail,
 	}, func(ctx context.Context, in *createInput) (*documentOutput, error) { return create(ctx, e, in) })
 	restapi.Register(api, restapi.Operation{
 		ID: "getWorkspace", Method: http.MethodGet, Path: "/v2/workspaces/{workspaceId}", Tag: "Workspaces", Policy: access.Callers, Scope: access.WorkspacesRead,
@@ -178,7 +178,7 @@ func RegisterWorkspaces(api *restapi.API, e *engine.Engine, cursors *restapi.Cur
 	restapi.Register(api, restapi.Operation{
 		ID: "updateWorkspace", Method: http.MethodPatch, Path: "/v2/workspaces/{workspaceId}", Tag: "Workspaces", Policy: access.Callers, Scope: access.WorkspacesWrite,
 		Summary: "Change a workspace", Description: "Replaces the keys that the body has and removes those that are null.",
-		Errors: append(slices.Clone(denied), errs.AlreadyExists, errs.Locked), MaxBody: maxDocument, Takes: definition, Gives: detail,
+		Errors: append(slices.Clone(denied), errs.AlreadyExists, errs.Locked), Takes: definition, Gives: detail,
 	}, func(ctx context.Context, in *updateInput) (*documentOutput, error) {
 		if err := checkJSON(in.RawBody); err != nil {
 			return nil, err
