@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,7 +17,6 @@ import (
 
 	"atelier/internal/access"
 	"atelier/internal/dsul"
-	"atelier/internal/errs"
 )
 
 func lintCommand(p process) *cobra.Command {
@@ -61,8 +61,20 @@ type folder struct {
 	found     []finding
 }
 
+// inner is the folder of the workspace: the given one, or the only one in it when that is where the index is, as in an
+// archive.
+func inner(dir string) string {
+	if found, _ := filepath.Glob(filepath.Join(dir, "index.*")); len(found) > 0 {
+		return dir
+	}
+	if found, _ := filepath.Glob(filepath.Join(dir, "*", "index.*")); len(found) == 1 {
+		return filepath.Dir(found[0])
+	}
+	return dir
+}
+
 func lintFolder(dir string) (found []finding, err error) {
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(inner(dir))
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %q: %w", dir, errors.Unwrap(err))
 	}
@@ -164,29 +176,9 @@ func (f *folder) content(name string) ([]byte, error) {
 // security checks the roles and rules of the workspace.
 func (f *folder) security(name string, d *dsul.Document) {
 	_, err := access.ParseSecurity(d.Text)
-	if err == nil {
-		return
-	}
-	fields := errs.From(err).Fields
-	if len(fields) == 0 {
-		fields = []errs.Field{{Message: errs.From(err).Message}}
-	}
-	for _, field := range fields {
-		problem := dsul.Problem{Document: d.Path(), Path: field.Field, Severity: dsul.SeverityError, Code: "bad_security", Message: field.Message}
-		problem.Line, problem.Column = place(d, field.Field)
+	for _, problem := range d.Refused("bad_security", err) {
 		f.add(name, problem)
 	}
-}
-
-// place finds the line of a path such as authorizations.rules[0].action, or of the nearest value around it.
-func place(d *dsul.Document, field string) (line, column int) {
-	steps := strings.FieldsFunc(field, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
-	for ; len(steps) > 0; steps = steps[:len(steps)-1] {
-		if n := d.Get(steps...); n != nil {
-			return n.Line, n.Column
-		}
-	}
-	return 0, 0
 }
 
 func showFindings(out io.Writer, found []finding, asJSON bool) error {

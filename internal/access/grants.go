@@ -187,6 +187,8 @@ func OwnedWorkspaces(target string) string { return SharedWorkspaces(target) + `
 // parked is the id under which the access to a workspace in the bin is kept: none that a workspace can have.
 func parked(workspaceID string) string { return "bin:" + workspaceID }
 
+func isParked(workspaceID string) bool { return strings.HasPrefix(workspaceID, parked("")) }
+
 // Park puts everything that is known about the access to a workspace aside: until Unpark nobody has any, and the API keys
 // are not known.
 func Park(ctx context.Context, tx *sqldb.Tx, workspaceID string) error {
@@ -198,14 +200,20 @@ func Unpark(ctx context.Context, tx *sqldb.Tx, workspaceID string) error {
 	return move(ctx, tx, parked(workspaceID), workspaceID)
 }
 
-// RevokeParked removes what Park put aside, for good.
+// RevokeParked removes what Park put aside, for good, and whatever came after it.
 func RevokeParked(ctx context.Context, tx *sqldb.Tx, workspaceID string) error {
+	if err := RevokeAll(ctx, tx, workspaceID); err != nil {
+		return err
+	}
 	return RevokeAll(ctx, tx, parked(workspaceID))
 }
 
-// move renames a workspace in all tables.
+// move renames a workspace in all tables. What is moved takes the place of what is there: it can always be done.
 func move(ctx context.Context, tx *sqldb.Tx, from, to string) error {
 	for _, statement := range []string{
+		`DELETE FROM access_grants WHERE subject_type = 'workspaces' AND subject_id = $1 AND target IN
+			(SELECT target FROM access_grants WHERE subject_type = 'workspaces' AND subject_id = $2)`,
+		`DELETE FROM access_security WHERE workspace_id = $1 AND EXISTS (SELECT 1 FROM access_security WHERE workspace_id = $2)`,
 		`UPDATE access_grants SET subject_id = $1 WHERE subject_type = 'workspaces' AND subject_id = $2`,
 		`UPDATE access_grants SET workspace_id = $1 WHERE workspace_id = $2`,
 		`UPDATE access_security SET workspace_id = $1 WHERE workspace_id = $2`,
@@ -243,7 +251,7 @@ func RevokeUser(ctx context.Context, tx *sqldb.Tx, userID string) ([]string, err
 		if others > 0 {
 			continue
 		}
-		if !strings.HasPrefix(g.WorkspaceID, parked("")) {
+		if !isParked(g.WorkspaceID) {
 			orphans = append(orphans, g.WorkspaceID)
 		}
 		if err := GrantSuperAdmins(ctx, tx, g.WorkspaceID); err != nil {
@@ -263,10 +271,4 @@ func lockOwners(ctx context.Context, tx *sqldb.Tx, workspaceID, besides string) 
 	err = tx.QueryRow(ctx, `SELECT COUNT(*) FROM access_grants
 		WHERE subject_type = 'workspaces' AND subject_id = $1 AND role = 'owner' AND target <> $2`, workspaceID, besides).Scan(&others)
 	return others, err
-}
-
-// RevokeObject removes what was shared of an object that is being deleted.
-func RevokeObject(ctx context.Context, tx *sqldb.Tx, subjectType, subjectID string) error {
-	_, err := tx.Exec(ctx, `DELETE FROM access_grants WHERE subject_type = $1 AND subject_id = $2`, subjectType, subjectID)
-	return err
 }

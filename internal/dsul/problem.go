@@ -75,3 +75,32 @@ func shortened(name string) string {
 	}
 	return strings.ToValidUTF8(name[:longest], "") + "…"
 }
+
+// Refused are the problems that somebody else found in the document, such as the keeper of roles and rules, by the code:
+// one for each field that the error names, where it stands in the text. None when there is no error.
+func (d *Document) Refused(code string, err error) (problems Problems) {
+	if err == nil {
+		return nil
+	}
+	fields := errs.From(err).Fields
+	if len(fields) == 0 {
+		fields = []errs.Field{{Message: errs.From(err).Message}}
+	}
+	for _, field := range fields {
+		problem := Problem{Document: d.Path(), Path: field.Field, Severity: SeverityError, Code: code, Message: field.Message}
+		problem.Line, problem.Column = d.place(field.Field)
+		problems = append(problems, problem)
+	}
+	return problems
+}
+
+// place finds the line of a path such as authorizations.rules[0].action, or of the nearest value around it.
+func (d *Document) place(field string) (line, column int) {
+	steps := strings.FieldsFunc(field, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
+	for ; len(steps) > 0; steps = steps[:len(steps)-1] {
+		if n := d.Get(steps...); n != nil {
+			return n.Line, n.Column
+		}
+	}
+	return 0, 0
+}

@@ -97,7 +97,8 @@ func largeArchive() ([]byte, error) {
 			return nil, err
 		}
 	}
-	return out.Bytes(), archive.Close()
+	err := archive.Close()
+	return out.Bytes(), err
 }
 
 // request is one of them; kind is the content type of its body.

@@ -36,6 +36,11 @@ func (p publisher) Of(ctx context.Context, r sqldb.Reader, workspaceID string) (
 	return info, nil
 }
 
+// Schema is that of the configuration of an app's instances.
+func (p publisher) Schema(ctx context.Context, r sqldb.Reader, appSlug, version string) (json.RawMessage, error) {
+	return p.apps.Schema(ctx, r, appSlug, version)
+}
+
 // Publish publishes a workspace as an app, unless that has the same documents already.
 func (p publisher) Publish(ctx context.Context, workspaceID string, app archive.AppInfo) error {
 	_, _, err := p.apps.Publish(ctx, apps.Publication{Workspace: workspaceID, Slug: app.Slug, Name: app.Name, Changed: true})

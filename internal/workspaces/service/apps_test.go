@@ -615,6 +615,81 @@ func (h *house) count(query string, args ...any) (n int) {
 	return n
 }
 
+// An instance can be brought by an archive, an undo or an older version, where nobody asks whether its app may be used. It
+// shows nothing of an app that the caller may not read.
+func TestInstancesOfHiddenApps(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, h *house) {
+		ann, bob, eve := h.user("ann"), h.user("bob"), h.user("eve")
+		app := ann.product("Hush")
+		ann.patch(app, map[string]any{
+			"config": map[string]any{"schema": map[string]any{"a": map[string]any{"type": "string"}}, "value": map[string]any{"a": "internal"}},
+			"blocks": map[string]any{"Inner": map[string]any{"url": "https://example.test/{{config.a}}.js"}},
+		}).want(http.StatusOK)
+		ann.post(app+"/automations", automation("innermost")).want(http.StatusCreated)
+		ann.publish(app, "hush").want(http.StatusCreated)
+		ann.share(app, "bob", map[string]any{"role": "editor"}).want(http.StatusOK)
+		raw := pack("index.yml", "name: Own\n", "imports/h.yml", "appSlug: hush\nconfig: {a: before}\n", "pages/p.yml", "name: p\nblocks: [{slug: h.Other}]\n",
+			"automations/x.yml", "name: x\ndo: [{h.nothing: {}}]\n")
+		all := func(c *caller) string {
+			t.Helper()
+			at := c.workspace("Own")
+			c.bring(at+"/import", raw).want(http.StatusOK)
+			c.patch(at+"/apps/h/config", map[string]any{"a": "given"}).want(http.StatusOK)
+			page := c.get("/v2/pages/" + c.get(at).text("slug") + "/p").want(http.StatusOK)
+			list, lint := c.get(at+"/apps").want(http.StatusOK), c.post(at+"/lint", nil).want(http.StatusOK)
+			return page.body.String() + list.body.String() + lint.body.String() + h.payload(at, "workspaces.apps.configured").body.String()
+		}
+		words := []string{"https://example.test/given.js", "Inner", "innermost", "unknown_automation", "unknown_block"}
+		open := all(eve)
+		deny := rule(nil, "read", "apps")
+		deny["inverted"] = true
+		ann.put(app+"/security", document(map[string]any{"editor": map[string]any{}}, deny, rule("editor", "read", "apps"), rule("editor", "read", "workspaces"))).want(http.StatusOK)
+		hidden, theirs := all(eve), all(bob)
+		for _, word := range words {
+			if !strings.Contains(open, word) || !strings.Contains(theirs, word) {
+				t.Errorf("%s is not shown to those who may read the app:\n%s\n%s", word, open, theirs)
+			}
+			if strings.Contains(hidden, word) {
+				t.Errorf("%s is shown:\n%s", word, hidden)
+			}
+		}
+		if !strings.Contains(hidden, "unknown_app") || !strings.Contains(hidden, `"unknown":true`) {
+			t.Errorf("the app is not known: %s", hidden)
+		}
+	})
+}
+
+// The blocks of an app are for whoever may see the page: visitors and keys too, also when the workspace of the app is gone.
+func TestBlocksOfAppsAreForVisitors(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, h *house) {
+		ann, bob := h.user("ann"), h.user("bob")
+		app := ann.product("Draw")
+		ann.patch(app, map[string]any{"blocks": map[string]any{"Bar": map[string]any{"url": "https://example.test/bar.js"}}}).want(http.StatusOK)
+		ann.publish(app, "draw").want(http.StatusCreated)
+		at, shown := bob.site(map[string]any{"name": "Site"}, map[string]any{"name": "Home", "slug": "home", "blocks": []any{}})
+		bob.install(at, "draw", "slug", "d").want(http.StatusCreated)
+		reader := h.key(bob.post(at+"/security/apikeys", key("reader", "read", []string{"workspaces", "pages"})).want(http.StatusCreated).text("apiKey"))
+		everybody := []*caller{bob, h.visitor(), reader}
+		bob.put(at+"/security", document(nil, rule(nil, "read", "pages"))).want(http.StatusOK)
+		check := func() {
+			t.Helper()
+			for _, c := range everybody {
+				if got := c.get(shown).want(http.StatusOK); got.text("appInstances.1.blocks.Bar") != "https://example.test/bar.js" {
+					t.Errorf("%v sees %s", c.who.Kind, got.body)
+				}
+			}
+			if list := reader.get(at + "/apps").want(http.StatusOK); list.at("0.unknown") != nil {
+				t.Errorf("a key sees %s", list.body)
+			}
+		}
+		check()
+		ann.delete(app).want(http.StatusOK)
+		check()
+	})
+}
+
 // The app goes with its workspace, unless somebody uses it.
 func TestAppsOfWorkspacesThatAreGone(t *testing.T) {
 	t.Parallel()

@@ -184,6 +184,56 @@ func TestWhatNeverLeaves(t *testing.T) {
 	})
 }
 
+// What an app calls secret does not leave with its instances, whoever exports them, and the rest of the text stays as it is.
+func TestSecretsOfInstancesNeverLeave(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, h *house) {
+		ann, bob := h.user("ann"), h.user("bob")
+		app := ann.product("Weather")
+		secret := map[string]any{"type": "string", "secret": true}
+		ann.patch(app, map[string]any{"config": map[string]any{"schema": map[string]any{
+			"city": map[string]any{"type": "string"}, "token": secret, "named": secret, "taken": secret, "none": secret, "number": map[string]any{"type": "number", "secret": true},
+			"hosts": map[string]any{"type": "array", "items": map[string]any{"type": "object", "properties": map[string]any{"password": secret}}},
+		}}}).want(http.StatusOK)
+		ann.publish(app, "weather").want(http.StatusCreated)
+		const before = "# Ours\nappSlug:   weather # follows\nconfig:\n  city: 'Bern' # capital\n"
+		const after = "  named: '{{secret.token}}'\n  taken: \"{{config.token}}\"\n  none: ~\nlabels: [ a,b ]\n"
+		const untouched = "appSlug:   weather\nconfig: {  city: Bern, named: '{{secret.x}}' }\n"
+		const unknown = "appSlug: elsewhere\nconfig: {token: kept}\n"
+		at := ann.workspace("Mine")
+		ann.bring(at+"/import", pack("index.yml", "name: Mine\n", "imports/b.yml", untouched, "imports/u.yml", unknown,
+			"imports/a.yml", before+"  # the token\n  token: hunter2\n  number: 271828\n"+after,
+			"imports/l.yml", "appSlug: weather\nconfig:\n  hosts:\n    - {name: h, password: hunter2}\n    - {password: hunter2}\n",
+			"imports/r.yml", "appSlug: weather\nconfig:\n  <<: {token: hunter2}\n  city: Bern\n",
+			"imports/j.json", `{"appSlug": "weather", "config": {"token": "hunter2", "city": "Bern"}}`)).want(http.StatusOK)
+		deny := rule(nil, "read", "apps")
+		deny["inverted"] = true
+		ann.put(app+"/security", document(nil, deny)).want(http.StatusOK) // the schema counts also for those who may not see it
+		ann.share(at, "bob", map[string]any{"policies": map[string]any{"read": true}}).want(http.StatusOK)
+		ann.post(at+"/versions", map[string]any{"name": "v1"}).want(http.StatusCreated)
+		for name, raw := range map[string][]byte{"current": bob.export(at), "version": ann.post(at+"/versions/v1/export", nil).want(http.StatusOK).body.Bytes()} {
+			for file, text := range unzip(t, raw) {
+				if strings.Contains(text, "hunter2") || strings.Contains(text, "271828") {
+					t.Errorf("%s: %s has it:\n%s", name, file, text)
+				}
+			}
+			found := unpack(t, raw)
+			got := listing(found.Files)
+			for file, want := range map[string]string{"imports/a.yml": before + after, "imports/b.yml": untouched, "imports/u.yml": unknown} {
+				if got[file] != want {
+					t.Errorf("%s: %s is %q, want %q", name, file, got[file], want)
+				}
+			}
+			if problems := found.Import.Verify(found.Files); len(problems) != 0 {
+				t.Errorf("%s: checksums: %v", name, problems)
+			}
+		}
+		if text := ann.yaml(at + "/apps/a"); !strings.Contains(text, "hunter2") {
+			t.Errorf("it is gone from the workspace: %s", text)
+		}
+	})
+}
+
 // Credentials are found wherever the index says them, and when they cannot be taken out alone the repositories go.
 func TestCredentialsBehindAliases(t *testing.T) {
 	t.Parallel()
@@ -534,4 +584,53 @@ func TestBulkArchivesAreCheckedFirst(t *testing.T) {
 
 func selecting(part string, by map[string]any) map[string]any {
 	return map[string]any{"workspaces": map[string]any{part: by}}
+}
+
+// The archive of an app publishes it again where it is imported; an app that somebody else has is not taken from them.
+func TestArchivesOfApps(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, h *house) {
+		ann := h.user("ann")
+		const index = "name: %s\ndescription: Does it\nphoto: https://example.test/p.png\n"
+		var ids []string
+		for _, app := range []struct{ slug, uses string }{{"upper", "imports/l.yml|appSlug: lower\n"}, {"lower", ""}} {
+			files := []string{"index.yml", fmt.Sprintf(index, app.slug)}
+			if name, text, ok := strings.Cut(app.uses, "|"); ok {
+				files = append(files, name, text)
+			}
+			at := ann.bring(newImport, pack(files...)).made()
+			ids = append(ids, strings.TrimPrefix(at, workspacesPath))
+		}
+		for _, n := range []int{1, 0} {
+			ann.post("/v2/apps", map[string]any{"workspaceId": ids[n], "slug": []string{"upper", "lower"}[n]}).want(http.StatusCreated)
+		}
+		raw := ann.export(workspacesPath + ids[1])
+		if info := unpack(t, raw).Import; info.App == nil || info.App.Slug != "lower" {
+			t.Fatalf("%+v", info)
+		}
+		query := selecting("query", map[string]any{"ids": ids})
+		query["includeApps"] = true
+		bulk := ann.post(workspacesPath+"export", query).want(http.StatusOK).body.Bytes()
+		if apps := unpack(t, bulk).Bulk.PublishApps; len(apps) != 2 || apps[0].Slug != "lower" || apps[1].Slug != "upper" || apps[1].WorkspaceID != ids[0] {
+			t.Errorf("an app stands behind those that it needs: %+v", apps)
+		}
+		if taken := ann.bring(newImport, raw); len(taken.list("errors")) == 0 || taken.at("publishedApps") != nil || !strings.Contains(taken.finding("resource_already_exists"), "The app lower was not published") {
+			t.Errorf("an app that is there already: %s", taken.body)
+		}
+		other := newHouse(t, sameKind(t, h.db))
+		bob := other.user("bob")
+		before := other.rows()
+		plan := bob.bring(newImport+"?dryRun=true", bulk).want(http.StatusOK)
+		if other.rows() != before {
+			t.Error("a dry run changed something")
+		}
+		done := bob.bring(newImport, bulk).want(http.StatusOK)
+		if !slices.Equal(done.list("publishedApps"), []string{"lower", "upper"}) || !slices.Equal(plan.list("publishedApps"), done.list("publishedApps")) {
+			t.Errorf("planned %s, done %s", plan.body, done.body)
+		}
+		bob.get("/v2/apps/upper").want(http.StatusOK)
+		if again := bob.bring(newImport, bulk).want(http.StatusOK); len(again.list("updatedWorkspaceIds")) != 2 || len(again.list("imported")) != 0 {
+			t.Errorf("again: %s", again.body)
+		}
+	})
 }

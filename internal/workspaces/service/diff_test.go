@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -10,9 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"atelier/internal/access"
+	"atelier/internal/bus/sqlbus"
 	"atelier/internal/errs"
+	"atelier/internal/restapi"
+	"atelier/internal/sqldb/sqldbtest"
 	"atelier/internal/workspaces/internal/archive"
 	"atelier/internal/workspaces/internal/archive/archivetest"
+	"atelier/internal/workspaces/service"
 )
 
 // comparison is an answer of a comparison.
@@ -278,4 +284,37 @@ func TestDiffOfAnotherExtension(t *testing.T) {
 			t.Errorf("%v", now)
 		}
 	})
+}
+
+// A comparison of very much says what differs, and does not show all of it.
+func TestLargeDiffs(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, sqldbtest.SQLite(t, sqlbus.Migrations(), restapi.Migrations(), access.Migrations(), service.Migrations()))
+	ann := h.user("ann")
+	at := ann.workspace("Mine")
+	text := long()[:1<<20-200]
+	archived := func(begin string) []byte {
+		entries := []archivetest.Entry{{Name: "index.yml", Text: []byte("name: Mine\n")}}
+		for i := range 3 {
+			entries = append(entries, archivetest.Entry{Name: fmt.Sprintf("automations/a%d.json", i), Text: fmt.Appendf(nil, `{"name":"a","do":[],"description":"%s%d %s"}`, begin, i, text)})
+		}
+		return archivetest.Zip(entries...)
+	}
+	ann.bring(at+"/import", archived("before")).want(http.StatusOK)
+	answer := ann.bring(at+"/diff?to=archive", archived("after"))
+	got := compared(t, answer)
+	shown, omitted := 0, 0
+	for _, document := range got.Documents {
+		if document.Text == "" {
+			omitted++
+		} else {
+			shown++
+		}
+		if document.Path != "security" && (document.Insertions != 1 || document.Deletions != 1 || document.Status != "changed") {
+			t.Errorf("%s: %s +%d -%d", document.Path, document.Status, document.Insertions, document.Deletions)
+		}
+	}
+	if len(got.Documents) != 4 || shown < 1 || omitted < 2 || answer.body.Len() > 10<<20 {
+		t.Errorf("%d shown, %d omitted, %d bytes", shown, omitted, answer.body.Len())
+	}
 }

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,6 +166,27 @@ func TestDuplicate(t *testing.T) {
 			t.Errorf("event: %s", event.body)
 		}
 		ann.post(at+"/versions/none/duplicate", nil).wantError(http.StatusNotFound, errs.NotFound)
+	})
+}
+
+// What names the original, or is where it is pushed to and served from, stays with it.
+func TestWhatIsNotDuplicated(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, h *house) {
+		ann := h.user("ann")
+		const kept = "# kept\nregisterWorkspace: true\n"
+		at := ann.bring(newImport, pack("index.yml", "name: Mine\nid: foreign\ncustomDomains: [shop.example.test]\n"+
+			"repositories: {main: {type: git, config: {url: 'https://git.example.test/x.git'}}}\nplatformRepositories: {p: {type: git}}\n"+kept)).made()
+		made := ann.post(at+"/versions/current/duplicate", nil).want(http.StatusCreated)
+		index := ann.yaml("/v2/workspaces/" + made.text("id"))
+		for _, key := range []string{"id: foreign", "customDomains", "shop.example.test", "repositories", "platformRepositories", "git"} {
+			if strings.Contains(index, key) {
+				t.Errorf("%s was duplicated:\n%s", key, index)
+			}
+		}
+		if !strings.Contains(index, kept) {
+			t.Errorf("too much is gone:\n%s", index)
+		}
 	})
 }
 

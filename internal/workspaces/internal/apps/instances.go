@@ -2,9 +2,11 @@ package apps
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
+	"atelier/internal/access"
 	"atelier/internal/dsul"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
@@ -19,22 +21,26 @@ const ConfigPath = "/config"
 type Instance struct {
 	definitions.Meta
 
-	// Outline is that of its app in its version; nil when there is no such app, or no such version.
+	// Outline is that of its app in its version; nil when there is no such app that the caller may read, or no such version.
 	Outline *Outline
 }
 
 // Instances lists the app instances of a workspace that the caller may read, and how many there are in all.
 func (a *Apps) Instances(ctx context.Context, ref string, q store.DocumentQuery) ([]Instance, int, error) {
-	metas, total, err := a.Definitions.List(ctx, ref, dsul.Import, q)
+	found, total, err := a.Definitions.List(ctx, ref, dsul.Import, q)
 	if err != nil {
 		return nil, 0, err
 	}
 	known := map[Use]*Outline{}
-	all := make([]Instance, 0, len(metas))
-	for _, meta := range metas {
+	all := make([]Instance, 0, len(found))
+	for _, document := range found {
+		meta, err := definitions.MetaOf(document)
+		if err != nil {
+			return nil, 0, err
+		}
 		use := Use{AppSlug: meta.AppSlug, AppVersion: orCurrent(meta.AppVersion)}
 		if _, seen := known[use]; !seen {
-			if known[use], err = a.outline(ctx, a.DB, use.AppSlug, use.AppVersion); err != nil {
+			if known[use], err = a.usable(ctx, a.DB, use.AppSlug, use.AppVersion); err != nil {
 				return nil, 0, err
 			}
 		}
@@ -50,6 +56,32 @@ func (a *Apps) outline(ctx context.Context, r sqldb.Reader, slug, version string
 		return nil, nil //nolint:nilnil // there is none
 	}
 	return &o, err
+}
+
+// usable is outline for an instance of an app. Instances also come with archives and older versions of a workspace, where
+// nobody vets them: of an app that the caller may not read there is nothing to see.
+func (a *Apps) usable(ctx context.Context, r sqldb.Reader, slug, version string) (*Outline, error) {
+	app, err := get(ctx, r, slug)
+	if sqldb.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	if err != nil {
+		return nil, err
+	}
+	if readable, err := a.mayUse(ctx, r, app); err != nil || !readable {
+		return nil, err
+	}
+	return a.outline(ctx, r, slug, version)
+}
+
+// mayUse tells whether the caller may read an app through an instance of it. A key is known in its own workspace alone:
+// elsewhere it reads what everybody does.
+func (a *Apps) mayUse(ctx context.Context, r sqldb.Reader, app App) (bool, error) {
+	readable, err := a.mayRead(ctx, r, app)
+	if who := access.From(ctx).Kind; err != nil || readable || app.WorkspaceSlug == "" || who != access.Key && who != access.Internal {
+		return readable, err
+	}
+	return a.mayRead(access.With(ctx, access.Principal{}), r, app)
 }
 
 // Vet refuses an app instance of an app, or of a version, that does not exist or that the caller may not read, and one
@@ -110,9 +142,10 @@ func (a *Apps) vetRecursion(ctx context.Context, e *definitions.Edit, use Use) e
 	return recursive("appSlug", own.Slug, found)
 }
 
-// AppFacts tells what an instance of an app offers to the documents of its workspace; false when there is no such app.
+// AppFacts tells what an instance of an app offers to the documents of its workspace; false when there is no such app that
+// the caller may read.
 func (a *Apps) AppFacts(ctx context.Context, r sqldb.Reader, appSlug, version string) (*dsul.AppFacts, bool, error) {
-	o, err := a.outline(ctx, r, appSlug, version)
+	o, err := a.usable(ctx, r, appSlug, version)
 	if err != nil || o == nil {
 		return nil, false, err
 	}
@@ -126,13 +159,23 @@ func (a *Apps) AppFacts(ctx context.Context, r sqldb.Reader, appSlug, version st
 	return facts, true, nil
 }
 
-// AppShape tells what instances of an app depend on; nil when there is no such app.
+// AppShape tells what instances of an app depend on; nil when there is no such app that the caller may read.
 func (a *Apps) AppShape(ctx context.Context, r sqldb.Reader, appSlug, version string) (*definitions.AppShape, error) {
-	o, err := a.outline(ctx, r, appSlug, version)
+	o, err := a.usable(ctx, r, appSlug, version)
 	if err != nil || o == nil {
 		return nil, err
 	}
 	return &definitions.AppShape{Config: o.Config.Schema, Events: o.Events}, nil
+}
+
+// Schema is that of the configuration of an app's instances, nil when there is none. It asks nobody whether the app may be
+// read: it is for keeping secrets, never for showing.
+func (a *Apps) Schema(ctx context.Context, r sqldb.Reader, appSlug, version string) (json.RawMessage, error) {
+	o, err := a.outline(ctx, r, appSlug, version)
+	if err != nil || o == nil {
+		return nil, err
+	}
+	return o.Config.Schema, nil
 }
 
 // Of gives the app that a workspace publishes; nil when it publishes none.

@@ -4,6 +4,7 @@ package archives
 
 import (
 	"context"
+	"encoding/json"
 
 	"atelier/internal/access"
 	"atelier/internal/clock"
@@ -27,6 +28,9 @@ type Archives struct {
 type Apps interface {
 	// Of gives the app that a workspace publishes; nil when it publishes none.
 	Of(ctx context.Context, r sqldb.Reader, workspaceID string) (*archive.AppInfo, error)
+	// Schema is that of the configuration of an app's instances, as JSON, also of an app that the caller may not read; nil
+	// when there is none.
+	Schema(ctx context.Context, r sqldb.Reader, appSlug, version string) (json.RawMessage, error)
 	// Publish publishes a workspace as an app, for the caller of ctx.
 	Publish(ctx context.Context, workspaceID string, app archive.AppInfo) error
 }

@@ -34,8 +34,16 @@ func (a *Archives) bulk(ctx context.Context, from *archive.Bulk, opts Options) (
 		ids[id] = one.WorkspaceID
 		total.add(id, one)
 	}
-	if !opts.DryRun {
-		a.publishAll(ctx, from.PublishApps, ids, &total)
+	for _, app := range from.PublishApps {
+		id, imported := ids[app.WorkspaceID]
+		info := &archive.ImportInfo{App: &archive.AppInfo{Slug: app.Slug, Name: app.Name, Description: app.Description}}
+		switch {
+		case !imported:
+		case opts.DryRun:
+			a.planned(info, &total)
+		default:
+			a.publish(ctx, id, info, &total)
+		}
 	}
 	return total, nil
 }
@@ -143,16 +151,5 @@ func (a *Archives) updatable(ctx context.Context, id string) (*workspaces.Worksp
 		return nil, nil //nolint:nilnil // there is none for this caller
 	default:
 		return nil, err
-	}
-}
-
-func (a *Archives) publishAll(ctx context.Context, apps []archive.PublishApp, ids map[string]string, total *Result) {
-	for _, app := range apps {
-		id, imported := ids[app.WorkspaceID]
-		if !imported || a.Apps == nil {
-			continue
-		}
-		c := &content{info: &archive.ImportInfo{App: &archive.AppInfo{Slug: app.Slug, Name: app.Name, Description: app.Description}}}
-		a.publish(ctx, id, c, total)
 	}
 }

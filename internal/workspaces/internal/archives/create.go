@@ -46,10 +46,11 @@ func (a *Archives) create(ctx context.Context, c *content, opts Options, labels 
 		return Result{}, engine.Taken(err, slugOf(c.index.Document))
 	}
 	if opts.DryRun {
+		a.planned(c.info, &made)
 		return made, nil
 	}
 	failpoint.At("import.committed")
-	a.publish(ctx, made.WorkspaceID, c, &made)
+	a.publish(ctx, made.WorkspaceID, c.info, &made)
 	return made, nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"atelier/internal/workspaces/internal/definitions"
 )
 
-// leak is a place where an index says something that must not travel, and what may stand there instead; nothing when that
+// leak is a place where a document says something that must not travel, and what may stand there instead; nothing when that
 // is empty.
 type leak struct {
 	path    []string
@@ -21,14 +21,14 @@ type leak struct {
 
 func (l leak) String() string { return strings.Join(l.path, ".") }
 
-// without is an index without the leaks that are found in it, and where they were. What cannot be taken out alone, because
-// it is written somewhere else and referred to, goes with its section. It never gives an index with a leak.
-func without(index *dsul.Document, find func(*dsul.Document) []leak) (safe *dsul.Document, removed []leak, err error) {
-	found := find(index)
+// without is a document without the leaks that are found in it, and where they were. What cannot be taken out alone, because
+// it is written somewhere else and referred to, goes with its section. It never gives a document with a leak.
+func without(doc *dsul.Document, find func(*dsul.Document) []leak) (safe *dsul.Document, removed []leak, err error) {
+	found := find(doc)
 	if len(found) == 0 {
-		return index, nil, nil
+		return doc, nil, nil
 	}
-	if safe, err = mended(index, found); err != nil {
+	if safe, err = mended(doc, found); err != nil {
 		return nil, nil, err
 	}
 	var sections []leak
@@ -39,16 +39,16 @@ func without(index *dsul.Document, find func(*dsul.Document) []leak) (safe *dsul
 		return nil, nil, err
 	}
 	if len(find(safe)) > 0 {
-		return nil, nil, errs.Invalid(errs.Field{Field: string(dsul.Index), Message: "it has credentials that cannot be taken out; remove them"})
+		return nil, nil, errs.Invalid(errs.Field{Field: doc.Path(), Message: "it has credentials that cannot be taken out; remove them"})
 	}
 	return safe, found, nil
 }
 
-func mended(index *dsul.Document, leaks []leak) (*dsul.Document, error) {
+func mended(doc *dsul.Document, leaks []leak) (*dsul.Document, error) {
 	if len(leaks) == 0 {
-		return index, nil
+		return doc, nil
 	}
-	text := index.Text
+	text := doc.Text
 	for _, l := range slices.Backward(leaks) { // so that the places in a list stay what they are
 		var err error
 		if l.instead == "" {
@@ -57,10 +57,10 @@ func mended(index *dsul.Document, leaks []leak) (*dsul.Document, error) {
 			text, err = splice.Set(text, l.path, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: l.instead})
 		}
 		if err != nil {
-			return nil, errs.Wrap(err, "take credentials out of an index")
+			return nil, errs.Wrap(err, "take credentials out of a document")
 		}
 	}
-	safe, problems := dsul.Parse(dsul.Index, "", text)
+	safe, problems := dsul.Parse(doc.Kind, doc.Slug, text)
 	return safe, problems.Err()
 }
 

@@ -29,8 +29,16 @@ func (a *Archives) Export(ctx context.Context, ref, version string) (Export, err
 	if err != nil {
 		return Export{}, err
 	}
+	safe, err := a.safeInstances(ctx, w.ID, tree)
+	if err != nil {
+		return Export{}, err
+	}
 	files := make([]archive.File, 0, len(tree))
 	for _, entry := range tree {
+		if text, cleared := safe[entry.Path]; cleared {
+			files = append(files, archive.File{Path: entry.Path, Ext: entry.Ext, Text: text})
+			continue
+		}
 		files = append(files, archive.File{Path: entry.Path, Ext: entry.Ext, Sum: entry.Hash, Load: func() ([]byte, error) {
 			return a.leavingText(ctx, w.ID, entry)
 		}})
@@ -115,15 +123,10 @@ func (a *Archives) ExportMany(ctx context.Context, q BulkQuery) (Export, error) 
 	bulk := &archive.Bulk{}
 	for _, w := range found {
 		bulk.WorkspaceIDs = append(bulk.WorkspaceIDs, w.ID)
-		if !q.IncludeApps || a.Apps == nil {
-			continue
-		}
-		app, err := a.Apps.Of(ctx, a.DB, w.ID)
-		if err != nil {
+	}
+	if q.IncludeApps && a.Apps != nil {
+		if bulk.PublishApps, err = a.publications(ctx, found); err != nil {
 			return Export{}, err
-		}
-		if app != nil {
-			bulk.PublishApps = append(bulk.PublishApps, archive.PublishApp{WorkspaceID: w.ID, Slug: app.Slug, Name: app.Name, Description: app.Description, Photo: w.Photo})
 		}
 	}
 	return Export{Name: "workspaces.zip", Write: func(w io.Writer) error {

@@ -68,7 +68,9 @@ func (a *Archives) Import(ctx context.Context, ref string, from *archive.Archive
 // into imports an archive that was checked.
 func (a *Archives) into(ctx context.Context, w workspaces.Workspace, c *content, opts Options) (Result, error) {
 	if opts.DryRun { // it needs no lock: it is refused while somebody else holds it, and changes nothing
-		return applying(c, func(c *content) (Result, error) { return a.apply(ctx, &definitions.Operation{Workspace: w}, c, opts) })
+		plan, err := applying(c, func(c *content) (Result, error) { return a.apply(ctx, &definitions.Operation{Workspace: w}, c, opts) })
+		a.planned(c.info, &plan)
+		return plan, err
 	}
 	op, err := a.Definitions.Begin(ctx, w.ID, importing)
 	if err != nil {
@@ -83,7 +85,7 @@ func (a *Archives) into(ctx context.Context, w workspaces.Workspace, c *content,
 		return Result{}, err
 	}
 	failpoint.At("import.committed")
-	a.publish(ctx, w.ID, c, &result)
+	a.publish(ctx, w.ID, c.info, &result)
 	return result, nil
 }
 
@@ -91,7 +93,7 @@ func (a *Archives) into(ctx context.Context, w workspaces.Workspace, c *content,
 // would lock somebody out, or give more than the caller has.
 func applying(c *content, apply func(*content) (Result, error)) (Result, error) {
 	result, err := apply(c)
-	if refusal, ok := errors.AsType[*definitions.SecurityRefusal](err); ok && c.security != nil {
+	if refusal, ok := errors.AsType[*definitions.SecurityError](err); ok && c.security != nil {
 		return apply(c.withoutSecurity(refusal))
 	}
 	return result, err
@@ -152,6 +154,9 @@ func (a *Archives) write(ctx context.Context, e *definitions.Edit, c *content, o
 		return err
 	}
 	for _, doc := range documents {
+		if doc, err = a.keepSecrets(ctx, e, doc); err != nil {
+			return err
+		}
 		if err := mayReplace(ctx, e, doc); err != nil {
 			return err
 		}
@@ -232,17 +237,4 @@ func nonNil[T any](list []T) []T {
 		return []T{}
 	}
 	return list
-}
-
-// publish publishes the workspace as the app that its archive was. The import is done by then: what goes wrong is reported.
-func (a *Archives) publish(ctx context.Context, workspaceID string, c *content, result *Result) {
-	if c.info == nil || c.info.App == nil || a.Apps == nil {
-		return
-	}
-	if err := a.Apps.Publish(ctx, workspaceID, *c.info.App); err != nil {
-		problem := errs.From(err)
-		result.Findings = append(result.Findings, Finding{Msg: "The app " + c.info.App.Slug + " was not published: " + problem.Message, Err: string(problem.Code)})
-		return
-	}
-	result.Published = append(result.Published, c.info.App.Slug)
 }

@@ -33,6 +33,19 @@ type DocumentDiff struct {
 	Deletions  int              `json:"deletions" doc:"How many lines were removed."`
 	Text       string           `json:"text" doc:"The change as a unified diff of the texts."`
 	Keys       []compare.Change `json:"keys" nullable:"false" doc:"The change by key paths: what the text means, whatever it looks like."`
+	Omitted    bool             `json:"omitted,omitempty" doc:"Whether the text and the key paths are left out, because there are too many changes to show."`
+}
+
+// mostShown is how many bytes of texts and values a comparison shows.
+const mostShown = 8 << 20
+
+// size is how much a document adds to a comparison.
+func (d DocumentDiff) size() int {
+	size := len(d.Text)
+	for _, key := range d.Keys {
+		size += len(key.Path) + len(key.From) + len(key.To)
+	}
+	return size
 }
 
 // Diff compares two states of a workspace that the caller may read, document by document. Uploaded are the documents of an
@@ -50,7 +63,7 @@ func (d *Definitions) Diff(ctx context.Context, ref, from, to string, uploaded [
 	if err != nil {
 		return nil, err
 	}
-	diffs := []DocumentDiff{}
+	diffs, left := []DocumentDiff{}, mostShown
 	for _, path := range unionOfKeys(before, after) {
 		old, had := before[path]
 		current, has := after[path]
@@ -60,6 +73,9 @@ func (d *Definitions) Diff(ctx context.Context, ref, from, to string, uploaded [
 		diff, err := d.diffOne(ctx, v.Workspace.ID, path, old, current)
 		if err != nil {
 			return nil, err
+		}
+		if left -= diff.size(); left < 0 {
+			diff.Text, diff.Keys, diff.Omitted, left = "", []compare.Change{}, true, 0
 		}
 		diffs = append(diffs, diff)
 	}

@@ -34,6 +34,9 @@ func (d *Definitions) Content(ctx context.Context, ref, version string) (Content
 	if err != nil {
 		return Content{}, err
 	}
+	if err := d.readsAll(ctx, v); err != nil {
+		return Content{}, err
+	}
 	files, err := d.files(ctx, d.DB, v.Workspace.ID, version)
 	return Content{Workspace: v.Workspace, Files: files}, err
 }
@@ -42,6 +45,9 @@ func (d *Definitions) Content(ctx context.Context, ref, version string) (Content
 func (d *Definitions) TreeOf(ctx context.Context, ref, version string) (workspaces.Workspace, []store.Entry, error) {
 	v, err := d.Door.May(ctx, d.DB, ref, access.ActionRead)
 	if err != nil {
+		return workspaces.Workspace{}, nil, err
+	}
+	if err := d.readsAll(ctx, v); err != nil {
 		return workspaces.Workspace{}, nil, err
 	}
 	if version == Current {
@@ -94,7 +100,14 @@ const copied = " - Copie"
 // longestName is the longest name of a workspace.
 const longestName = 60
 
-// DuplicateIndex is the index of a duplicate: under another name and slug, and without the labels that single out the original.
+// originals are the keys of an index that are about the original alone: which it is, where it is served, and where it is
+// pushed to.
+func originals() []string {
+	return []string{"id", "customDomains", "repositories", "platformRepositories"}
+}
+
+// DuplicateIndex is the index of a duplicate: under another name and slug, and without the keys and the labels that single
+// out the original.
 func DuplicateIndex(text []byte, name, slug string) (*dsul.Document, error) {
 	index, problems := dsul.Parse(dsul.Index, "", text)
 	if err := problems.Err(); err != nil {
@@ -108,6 +121,11 @@ func DuplicateIndex(text []byte, name, slug string) (*dsul.Document, error) {
 	}
 	if text, err = splice.Set(text, []string{"slug"}, scalar("!!str", slug)); err != nil {
 		return nil, err
+	}
+	for _, key := range originals() {
+		if text, err = splice.Delete(text, []string{key}); err != nil {
+			return nil, err
+		}
 	}
 	if labels := Labels(index); len(labels) > 0 {
 		kept := slices.DeleteFunc(labels, func(l string) bool { return l == "suggestions" || strings.HasPrefix(l, "production:") })

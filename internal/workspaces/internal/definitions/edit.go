@@ -74,16 +74,20 @@ func (d *Definitions) Edit(ctx context.Context, ref string, purpose Purpose, fn 
 
 // EditIn is Edit inside a transaction that does more.
 func (d *Definitions) EditIn(ctx context.Context, tx *sqldb.Tx, ref string, purpose Purpose, fn func(ctx context.Context, e *Edit) error) (workspaces.Workspace, error) {
+	// The workspace is held before anything is read of it: what the caller may do is what it may do now.
+	id, err := store.Resolve(ctx, tx, ref)
+	if err != nil {
+		return workspaces.Workspace{}, err
+	}
+	if _, err := store.Hold(ctx, tx, id); err != nil && !sqldb.IsNotFound(err) {
+		return workspaces.Workspace{}, err
+	}
 	v, err := d.Door.Visit(ctx, tx, ref)
 	if err != nil {
 		return workspaces.Workspace{}, err
 	}
-	held, err := store.Hold(ctx, tx, v.Workspace.ID)
-	if err != nil && !sqldb.IsNotFound(err) {
-		return workspaces.Workspace{}, err
-	}
-	if err == nil {
-		v.Workspace = held // as it is now that nobody else changes it
+	if v.Workspace.Revision != 0 && v.Workspace.ID != id {
+		return workspaces.Workspace{}, errs.New(errs.Conflict, "The slug went to another workspace a moment ago; try again.")
 	}
 	e := &Edit{d: d, Visit: v, Tx: tx, purpose: purpose, before: v.Workspace, Workspace: v.Workspace}
 	if err := fn(ctx, e); err != nil {
@@ -230,6 +234,9 @@ func (e *Edit) apply(ctx context.Context, c *change) error {
 		}
 		c.beforeText = before
 	}
+	if err := e.mayApply(c); err != nil {
+		return err
+	}
 	if c.path == string(dsul.Security) {
 		if err := e.secure(ctx, c); err != nil {
 			return err
@@ -249,7 +256,7 @@ func (e *Edit) remove(ctx context.Context, c *change) error {
 		return errs.New(errs.PermissionDenied, "The index of a workspace cannot be deleted.")
 	}
 	if c.before.ObjectID != "" && !e.moves(c.path) {
-		if err := access.RevokeObject(ctx, e.Tx, access.SubjectPages, c.before.ObjectID); err != nil {
+		if err := store.KeepPageID(ctx, e.Tx, e.Workspace.ID, c.path, c.before.ObjectID); err != nil {
 			return err
 		}
 	}
@@ -297,9 +304,60 @@ func (e *Edit) write(ctx context.Context, c *change) error {
 		c.stored.CreatedAt, c.stored.CreatedBy, c.stored.ObjectID = former.CreatedAt, former.CreatedBy, former.ObjectID
 	}
 	if c.after.Kind == dsul.Page && c.stored.ObjectID == "" {
-		c.stored.ObjectID = e.d.IDs.Workspace()
+		if c.stored.ObjectID, err = e.pageID(ctx, c.path); err != nil {
+			return err
+		}
 	}
 	return store.PutDocument(ctx, e.Tx, w.ID, c.stored)
+}
+
+// pageID is the id of a page that is being made: a new one, or the one that it had when it comes back.
+func (e *Edit) pageID(ctx context.Context, path string) (string, error) {
+	if e.purpose.Reason == ByUndo || e.purpose.Reason == ByRollback {
+		former, err := store.FormerPageID(ctx, e.Tx, e.Workspace.ID, path)
+		if err != nil || former != "" {
+			return former, err
+		}
+	}
+	return e.d.IDs.Workspace(), nil
+}
+
+// mayApply refuses what the caller could not do to the document by itself, however the edit came about: rules can be about
+// single pages, and about single fields of a workspace.
+func (e *Edit) mayApply(c *change) error {
+	if c.before == nil {
+		return nil
+	}
+	switch kind, _, _ := dsul.SplitPath(c.path); kind {
+	case dsul.Page:
+		return e.Visit.CheckObject(access.ActionUpdate, access.SubjectPages, PageFields(e.Visit.Ability, *c.before))
+	case dsul.Index:
+		if c.after == nil {
+			return nil
+		}
+		return e.mayTouch(c.beforeText, c.after, append(rootKeys(c.beforeText), rootKeys(c.after)...))
+	case dsul.Automation, dsul.Import, dsul.Security:
+		return nil
+	}
+	return nil
+}
+
+// rootKeys lists the keys of a document.
+func rootKeys(doc *dsul.Document) (keys []string) {
+	for i := 0; i+1 < len(doc.Root.Content); i += 2 {
+		keys = append(keys, doc.Root.Content[i].Value)
+	}
+	return keys
+}
+
+// result is a document as the edit has left it; otherwise what it was, when the edit changed nothing of it.
+func (e *Edit) result(path string, otherwise *Stored) Stored {
+	for _, c := range e.changes {
+		if c.path == path && c.after != nil {
+			return Stored{Document: c.stored, Workspace: e.Workspace, Parsed: c.after}
+		}
+	}
+	return *otherwise
 }
 
 // former is the stored document that a change goes on with, also under another path.
@@ -352,7 +410,7 @@ func (e *Edit) secure(ctx context.Context, c *change) error {
 		WorkspaceID: e.Workspace.ID, Document: c.after.Text, Workspace: door.FieldsOf(e.Workspace),
 	})
 	if _, refused := errors.AsType[*errs.Error](err); refused && sqldb.KindOf(err) == sqldb.KindOther {
-		return &SecurityRefusal{err}
+		return &SecurityError{err}
 	}
 	if err != nil {
 		return err
@@ -360,15 +418,15 @@ func (e *Edit) secure(ctx context.Context, c *change) error {
 	return e.d.audit(ctx, e.Tx, e.Workspace.ID, SecurityUpdated(e.Workspace.ID, before.Security, saved.Security))
 }
 
-// SecurityRefusal is why the roles and rules of an edit cannot be those of the workspace: they would lock somebody out, or
+// SecurityError is why the roles and rules of an edit cannot be those of the workspace: they would lock somebody out, or
 // give somebody more than the caller has.
-type SecurityRefusal struct{ cause error }
+type SecurityError struct{ cause error }
 
 // Error implements error.
-func (r *SecurityRefusal) Error() string { return r.cause.Error() }
+func (r *SecurityError) Error() string { return r.cause.Error() }
 
 // Unwrap gives the error to show.
-func (r *SecurityRefusal) Unwrap() error { return r.cause }
+func (r *SecurityError) Unwrap() error { return r.cause }
 
 // taken says that a slug is already used when that is why a write failed.
 func taken(err error, slug string) error {

@@ -54,7 +54,7 @@ func (d *Definitions) append(ctx context.Context, tx *sqldb.Tx, records ...bus.R
 // record makes an event. What makes it too large is left out: whoever needs it reads the document.
 func (d *Definitions) record(ctx context.Context, workspaceID string, f fact) (bus.Record, error) {
 	record, err := envelope.Native(ctx, service, workspaceID, f.eventType, f.payload)
-	if err != nil || d.EventMaxLen == 0 || utf8.RuneCount(record.Body) <= d.EventMaxLen {
+	if err != nil || !d.tooLarge(record) {
 		return record, err
 	}
 	const small = 2000
@@ -82,7 +82,18 @@ func (d *Definitions) audit(ctx context.Context, tx *sqldb.Tx, workspaceID strin
 	if err != nil {
 		return err
 	}
+	if d.tooLarge(record) { // whoever needs it reads what it is about
+		act.Before, act.After, act.Payload = nil, nil, map[string]any{"stripped": true}
+		if record, err = envelope.Audit(ctx, service, workspaceID, act); err != nil {
+			return err
+		}
+	}
 	return d.append(ctx, tx, record)
+}
+
+// tooLarge tells that an event has more characters than events may have.
+func (d *Definitions) tooLarge(record bus.Record) bool {
+	return d.EventMaxLen > 0 && utf8.RuneCount(record.Body) > d.EventMaxLen
 }
 
 // facts are the events of one change.
@@ -132,7 +143,7 @@ func (e *Edit) indexFacts(c *change) []fact {
 	facts := []fact{{"workspaces.updated", updated}}
 	before, after := c.beforeText, c.after
 	if changed(before, after, "config") {
-		facts = append(facts, fact{"workspaces.configured", map[string]any{"config": configOf(after), "oldConfig": configOf(before)}})
+		facts = append(facts, fact{"workspaces.configured", map[string]any{"config": configOf(after, before), "oldConfig": configOf(before, after)}})
 	}
 	if changed(before, after, "blocks") {
 		facts = append(facts, fact{"workspaces.blocks.updated", map[string]any{"blocks": part(after, "blocks"), "workspaceSlug": w.Slug}})

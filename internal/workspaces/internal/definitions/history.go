@@ -40,6 +40,9 @@ func (d *Definitions) TextAt(ctx context.Context, ref, path string, revision int
 	if err != nil {
 		return nil, err
 	}
+	if err := d.shownPage(ctx, v, path); err != nil {
+		return nil, err
+	}
 	for _, c := range edit.Changes {
 		if c.Path == path && c.AfterHash != "" {
 			return store.Text(ctx, d.DB, v.Workspace.ID, c.AfterHash)
@@ -71,10 +74,34 @@ func (d *Definitions) Undo(ctx context.Context, ref string, revision int64) (aft
 				return err
 			}
 		}
+		if err := e.undoSlug(ctx, edit.Changes); err != nil {
+			return err
+		}
 		written, deleted = e.Changed()
 		return nil
 	})
 	return after, written, deleted, err
+}
+
+// undoSlug gives the workspace the slug back that an edit of its index took away.
+func (e *Edit) undoSlug(ctx context.Context, changes []store.Change) error {
+	for _, c := range changes {
+		if c.Path != string(dsul.Index) || c.BeforeHash == "" {
+			continue
+		}
+		before, _, err := e.d.parse(ctx, e.Tx, e.Workspace.ID, store.Document{Path: c.Path, Hash: c.BeforeHash})
+		if err != nil {
+			return err
+		}
+		after, _, err := e.d.parse(ctx, e.Tx, e.Workspace.ID, store.Document{Path: c.Path, Hash: c.AfterHash})
+		if err != nil {
+			return err
+		}
+		if was := textOf(before.Get("slug")); was != "" && textOf(after.Get("slug")) == e.Workspace.Slug {
+			return e.reslug(was)
+		}
+	}
+	return nil
 }
 
 // unchanged refuses to go on when a document is not any more what an edit left.

@@ -41,9 +41,14 @@ func (d *Definitions) Lint(ctx context.Context, ref string, drafts map[string]st
 		kind, slug, _ := dsul.SplitPath(path)
 		doc, found := dsul.Parse(kind, slug, text)
 		problems = append(problems, found...)
-		if doc != nil && doc.Root != nil {
-			workspace.Documents = append(workspace.Documents, doc)
+		if doc == nil || doc.Root == nil {
+			return
 		}
+		if kind == dsul.Security {
+			_, err := access.ParseSecurity(text)
+			problems = append(problems, doc.Refused("bad_security", err)...)
+		}
+		workspace.Documents = append(workspace.Documents, doc)
 	}
 	err = store.EachText(ctx, d.DB, v.Workspace.ID, func(document store.Document, text []byte) error {
 		if _, replaced := drafts[document.Path]; !replaced {

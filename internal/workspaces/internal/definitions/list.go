@@ -9,9 +9,9 @@ import (
 	"atelier/internal/workspaces/internal/store"
 )
 
-// List reads what lists show of the documents of a kind, and how many there are in all. Of pages only those that the
+// List reads the documents of a kind without their texts, and how many there are in all. Of pages only those that the
 // caller may read are there.
-func (d *Definitions) List(ctx context.Context, ref string, kind dsul.Kind, q store.DocumentQuery) ([]Meta, int, error) {
+func (d *Definitions) List(ctx context.Context, ref string, kind dsul.Kind, q store.DocumentQuery) ([]store.Document, int, error) {
 	q.Prefix = string(kind) + "/"
 	if kind == dsul.Page {
 		return d.listPages(ctx, ref, q)
@@ -20,18 +20,13 @@ func (d *Definitions) List(ctx context.Context, ref string, kind dsul.Kind, q st
 	if err != nil {
 		return nil, 0, err
 	}
-	found, total, err := store.ListDocuments(ctx, d.DB, v.Workspace.ID, q)
-	if err != nil {
-		return nil, 0, err
-	}
-	metas, err := metasOf(found)
-	return metas, total, err
+	return store.ListDocuments(ctx, d.DB, v.Workspace.ID, q)
 }
 
 // everything is more than a workspace has documents.
 const everything = 1 << 30
 
-func (d *Definitions) listPages(ctx context.Context, ref string, q store.DocumentQuery) ([]Meta, int, error) {
+func (d *Definitions) listPages(ctx context.Context, ref string, q store.DocumentQuery) ([]store.Document, int, error) {
 	v, err := d.Door.Visit(ctx, d.DB, ref)
 	if err != nil {
 		return nil, 0, err
@@ -55,20 +50,7 @@ func (d *Definitions) listPages(ctx context.Context, ref string, q store.Documen
 	}
 	total := len(readable)
 	from := min(offset, total)
-	metas, err := metasOf(readable[from:min(from+limit, total)])
-	return metas, total, err
-}
-
-func metasOf(found []store.Document) ([]Meta, error) {
-	metas := make([]Meta, 0, len(found))
-	for _, document := range found {
-		meta, err := MetaOf(document)
-		if err != nil {
-			return nil, err
-		}
-		metas = append(metas, meta)
-	}
-	return metas, nil
+	return readable[from:min(from+limit, total)], total, nil
 }
 
 // Metas gives what lists show of all documents of a workspace, by kind and slug.

@@ -85,7 +85,16 @@ func (d *Definitions) hold(ctx context.Context, tx *sqldb.Tx, ref string) (works
 	if err != nil {
 		return workspaces.Workspace{}, err
 	}
-	return store.Hold(ctx, tx, v.Workspace.ID)
+	return held(ctx, tx, v.Workspace.ID)
+}
+
+// held reads a workspace for changing it; one that was deleted a moment ago is resource_not_found.
+func held(ctx context.Context, tx *sqldb.Tx, id string) (workspaces.Workspace, error) {
+	w, err := store.Hold(ctx, tx, id)
+	if sqldb.IsNotFound(err) {
+		return w, errs.Missing("workspaces", id)
+	}
+	return w, err
 }
 
 // newLock is a lock that the caller takes now. One for a merge conflict never expires.

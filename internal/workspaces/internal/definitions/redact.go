@@ -10,14 +10,19 @@ import (
 // redacted stands for a value that must not be told.
 const redacted = "***"
 
-// configOf is the configuration of a workspace as events say it: what its schema calls secret is not in it.
-func configOf(doc *dsul.Document) any {
+// configOf is the configuration of a workspace as events say it: what its schema calls secret is not in it, nor what the
+// schema did before or does after the change.
+func configOf(doc, other *dsul.Document) any {
 	config, ok := decoded(part(doc, "config")).(map[string]any)
 	if !ok {
 		return nil
 	}
 	if value, there := config["value"]; there {
-		config["value"] = withoutSecrets(config["schema"], value)
+		value = withoutSecrets(config["schema"], value)
+		if beside, ok := decoded(part(other, "config")).(map[string]any); ok {
+			value = withoutSecrets(beside["schema"], value)
+		}
+		config["value"] = value
 	}
 	return config
 }

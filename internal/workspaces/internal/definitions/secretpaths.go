@@ -18,6 +18,13 @@ func ConfigSecrets(index *dsul.Document) [][]string {
 	return hidden([]string{"config", "value"}, value, withoutSecrets(config["schema"], value))
 }
 
+// InstanceSecrets are the places in an app instance where its configuration has a value that the schema of its app calls
+// secret.
+func InstanceSecrets(schema []byte, instance *dsul.Document) [][]string {
+	value := decoded(part(instance, "config"))
+	return hidden([]string{"config"}, value, withoutSecrets(decoded(schema), value))
+}
+
 // hidden lists where a value was replaced by what stands for secrets.
 func hidden(at []string, value, shown any) (paths [][]string) {
 	if shown == redacted {

@@ -15,7 +15,7 @@ func withSection(index *dsul.Document, value []byte, path []string) (*dsul.Docum
 		}
 		without, err := splice.Delete(text, path)
 		if err != nil {
-			return nil, err
+			return nil, misplaced(err, path...)
 		}
 		text = without
 	} else {
@@ -25,7 +25,7 @@ func withSection(index *dsul.Document, value []byte, path []string) (*dsul.Docum
 		}
 		with, err := splice.Set(text, path, given.Get("value"))
 		if err != nil {
-			return nil, err
+			return nil, misplaced(err, path...)
 		}
 		text = with
 	}
@@ -58,7 +58,7 @@ func withConfig(index *dsul.Document, body []byte) (*dsul.Document, error) {
 			text, err = splice.Delete(text, path)
 		}
 		if err != nil {
-			return nil, err
+			return nil, misplaced(err, path...)
 		}
 	}
 	return checkedIndex(text, "config")

@@ -2,6 +2,9 @@ package definitions
 
 import (
 	"context"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
 
 	"atelier/internal/access"
 	"atelier/internal/dsul"
@@ -18,6 +21,7 @@ func (e *Edit) PutSecurity(ctx context.Context, document []byte) error {
 	if err := problems.Err(); err != nil {
 		return err
 	}
+	dropKey(given.Root, "authentication") // which client the pages have is not for the document to say
 	text, ext := dsul.Encode(given.Root), ".yml"
 	before, err := e.Get(ctx, string(dsul.Security))
 	if err != nil {
@@ -34,4 +38,14 @@ func (e *Edit) PutSecurity(ctx context.Context, document []byte) error {
 		return err
 	}
 	return e.Put(ctx, doc, ext)
+}
+
+// dropKey takes a key out of a mapping.
+func dropKey(mapping *yaml.Node, key string) {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			mapping.Content = slices.Delete(mapping.Content, i, i+2)
+			return
+		}
+	}
 }

@@ -3,6 +3,7 @@ package definitions
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"atelier/internal/access"
@@ -91,6 +92,31 @@ type Meta struct {
 	CreatedBy string    `json:"createdBy,omitempty" doc:"By whom."`
 	UpdatedAt time.Time `json:"updatedAt" doc:"When it was last changed."`
 	UpdatedBy string    `json:"updatedBy,omitempty" doc:"By whom."`
+}
+
+// AppendMeta appends the JSON of a Meta. The summary is stored as such, so that a long list need not be read to be shown.
+func AppendMeta(out []byte, d store.Document) []byte {
+	out = append(out, strings.TrimSuffix(d.Summary, "}")...)
+	add := func(key, value string) {
+		if value == "" {
+			return
+		}
+		if out[len(out)-1] != '{' {
+			out = append(out, ',')
+		}
+		out = append(out, '"')
+		out = append(out, key...)
+		out = append(out, `":"`...)
+		out = append(out, value...) // ids, hashes and times: nothing that JSON would escape
+		out = append(out, '"')
+	}
+	add("id", d.ObjectID)
+	add("checksum", d.Hash)
+	add("createdAt", d.CreatedAt.Format(time.RFC3339Nano))
+	add("createdBy", d.CreatedBy)
+	add("updatedAt", d.UpdatedAt.Format(time.RFC3339Nano))
+	add("updatedBy", d.UpdatedBy)
+	return append(out, '}')
 }
 
 // MetaOf is what lists show of a stored document.

@@ -49,7 +49,7 @@ func (d *Definitions) SaveVersion(ctx context.Context, ref, name string, descrip
 		if err != nil {
 			return err
 		}
-		w, err := store.Hold(ctx, tx, v.Workspace.ID)
+		w, err := held(ctx, tx, v.Workspace.ID)
 		if err != nil {
 			return err
 		}
@@ -128,8 +128,12 @@ func (d *Definitions) DeleteVersion(ctx context.Context, ref, name string) error
 		if err != nil {
 			return err
 		}
-		if v.Workspace.Lock.Held(d.Clock.Now()) {
-			return Locked(v.Workspace.Lock)
+		w, err := held(ctx, tx, v.Workspace.ID)
+		if err != nil {
+			return err
+		}
+		if w.Lock.Held(d.Clock.Now()) {
+			return Locked(w.Lock)
 		}
 		gone, err := store.DeleteVersion(ctx, tx, v.Workspace.ID, name)
 		if err != nil {
@@ -145,30 +149,43 @@ func (d *Definitions) DeleteVersion(ctx context.Context, ref, name string) error
 // Rollback makes the documents of a workspace those of a native version; latest names the newest. What they were is in the
 // history, and can be had again by undoing the edit.
 func (d *Definitions) Rollback(ctx context.Context, ref, name string) (after workspaces.Workspace, written, deleted []string, err error) {
-	after, err = d.Edit(ctx, ref, Purpose{Reason: ByRollback, Note: name, Quiet: true}, func(ctx context.Context, e *Edit) error {
-		if err := e.Visit.Check(access.ActionUpdate); err != nil {
+	err = d.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		var version store.Version
+		after, err = d.EditIn(ctx, tx, ref, Purpose{Reason: ByRollback, Note: name, Quiet: true}, func(ctx context.Context, e *Edit) error {
+			if version, err = e.rollback(ctx, name); err != nil {
+				return err
+			}
+			written, deleted = e.Changed()
+			return nil
+		})
+		if err != nil || len(written)+len(deleted) == 0 {
 			return err
 		}
-		if err := e.CheckLock(); err != nil {
-			return err
-		}
-		version, err := d.nativeVersion(ctx, e.Tx, e.Workspace.ID, name)
-		if err != nil {
-			return err
-		}
-		tree, err := store.GetTree(ctx, e.Tx, e.Workspace.ID, version.Tree)
-		if err != nil {
-			return err
-		}
-		if err := e.RestoreTree(ctx, tree); err != nil {
-			return err
-		}
-		written, deleted = e.Changed()
-		return d.Emit(ctx, e.Tx, e.Workspace.ID, "workspaces.imported", map[string]any{
-			"workspace": Facts(e.Workspace), "files": orEmpty(written), "deleted": orEmpty(deleted), "version": VersionFacts(version),
+		return d.Emit(ctx, tx, after.ID, "workspaces.imported", map[string]any{
+			"workspace": Facts(after), "files": orEmpty(written), "deleted": orEmpty(deleted), "errors": []any{}, "version": VersionFacts(version),
+			"importedFilesCount": len(written), "deletedFilesCount": len(deleted),
 		})
 	})
 	return after, written, deleted, err
+}
+
+// rollback makes the documents those of a native version.
+func (e *Edit) rollback(ctx context.Context, name string) (store.Version, error) {
+	if err := e.Visit.Check(access.ActionUpdate); err != nil {
+		return store.Version{}, err
+	}
+	if err := e.CheckLock(); err != nil {
+		return store.Version{}, err
+	}
+	version, err := e.d.nativeVersion(ctx, e.Tx, e.Workspace.ID, name)
+	if err != nil {
+		return version, err
+	}
+	tree, err := store.GetTree(ctx, e.Tx, e.Workspace.ID, version.Tree)
+	if err != nil {
+		return version, err
+	}
+	return version, e.RestoreTree(ctx, tree)
 }
 
 func orEmpty(list []string) []string {

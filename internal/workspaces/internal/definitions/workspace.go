@@ -2,6 +2,7 @@ package definitions
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"unicode/utf8"
 
@@ -54,11 +55,15 @@ func WithSlug(doc *dsul.Document, slug string) (*dsul.Document, error) {
 }
 
 // Update changes keys of the definition of a workspace: each that the body has is replaced, and one that is null removed.
-// ifMatch, when given, is the revision the caller has seen.
-func (d *Definitions) Update(ctx context.Context, ref, ifMatch string, body []byte) (workspaces.Workspace, error) {
+// ifMatch, when given, is the revision the caller has seen. Shown is what the caller could have read of the workspace: what
+// the body repeats of it unchanged, and is not for a caller to set, is taken for not said.
+func (d *Definitions) Update(ctx context.Context, ref, ifMatch string, body []byte, shown map[string]json.RawMessage) (workspaces.Workspace, error) {
 	given, err := parseBody(Write{Kind: dsul.Index, Body: body})
 	if err != nil {
 		return workspaces.Workspace{}, err
+	}
+	if knownKeys(given) != nil {
+		dropSaid(given.Root, shown)
 	}
 	return d.Edit(ctx, ref, Purpose{}, func(ctx context.Context, e *Edit) error {
 		if err := e.Visit.Check(access.ActionUpdate); err != nil {
@@ -92,9 +97,6 @@ func (e *Edit) patchIndex(ctx context.Context, given *dsul.Document) error {
 			return err
 		}
 	}
-	if err := e.mayTouch(before.Parsed, doc, touched); err != nil {
-		return err
-	}
 	if slices.Contains(touched, "slug") {
 		if err := e.reslug(textOf(doc.Get("slug"))); err != nil {
 			return err
@@ -116,6 +118,11 @@ func (e *Edit) mayTouch(before, after *dsul.Document, touched []string) error {
 	for _, field := range touched {
 		if !changed(before, after, field) {
 			continue
+		}
+		if field == "repositories" || field == "platformRepositories" {
+			if err := e.Visit.Check(access.ActionManageRepositories); err != nil {
+				return err
+			}
 		}
 		if err := e.Visit.CheckField(access.ActionUpdate, field); err != nil {
 			return err

@@ -3,6 +3,8 @@ package definitions
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -23,8 +25,10 @@ type Write struct {
 	Kind dsul.Kind
 	// Slug is that of the document which is meant; empty for a new one.
 	Slug string
-	// IfMatch is the entity tag that the caller has seen; another one is refused with 412.
+	// IfMatch is the entity tag that the caller has seen; another one is refused with 412. New asks for a document that is
+	// not there yet.
 	IfMatch string
+	New     bool
 	Body    []byte
 	// YAML tells that the body is the text itself; otherwise it is JSON.
 	YAML bool
@@ -47,7 +51,9 @@ func (w Write) vet(ctx context.Context, e *Edit, before *Stored, after *dsul.Doc
 }
 
 // Create adds a document. Its slug is what the body says, or is made from the name; one that is taken is resource_already_exists.
-func (d *Definitions) Create(ctx context.Context, ref string, write Write) (made Stored, err error) {
+func (d *Definitions) Create(ctx context.Context, ref string, write Write) (Stored, error) {
+	var path string
+	var edit *Edit
 	given, err := parseBody(write)
 	if err != nil {
 		return Stored{}, err
@@ -66,23 +72,25 @@ func (d *Definitions) Create(ctx context.Context, ref string, write Write) (made
 		if err := write.vet(ctx, e, nil, doc); err != nil {
 			return err
 		}
-		made.Parsed = doc
+		path, edit = doc.Path(), e
 		return e.Put(ctx, doc, ".yml")
 	})
 	if err != nil {
 		return Stored{}, err
 	}
-	return d.Read(ctx, ref, write.Kind, made.Parsed.Slug)
+	return edit.result(path, nil), nil
 }
 
 // Replace stores a document in the place of the one with the slug, or adds it; created tells which. A body with another
 // slug renames the document.
 func (d *Definitions) Replace(ctx context.Context, ref string, write Write) (stored Stored, created bool, err error) {
-	slug := write.Slug
 	given, err := parseBody(write)
 	if err != nil {
 		return Stored{}, false, err
 	}
+	var edit *Edit
+	var path string
+	var was *Stored
 	_, err = d.Edit(ctx, ref, Purpose{}, func(ctx context.Context, e *Edit) error {
 		before, err := e.Get(ctx, dsul.Path(write.Kind, write.Slug))
 		if err != nil {
@@ -101,14 +109,13 @@ func (d *Definitions) Replace(ctx context.Context, ref string, write Write) (sto
 		if err := write.vet(ctx, e, before, doc); err != nil {
 			return err
 		}
-		slug, created = doc.Slug, before == nil
+		edit, path, was, created = e, doc.Path(), before, before == nil
 		return e.store(ctx, write, before, doc)
 	})
 	if err != nil {
 		return Stored{}, false, err
 	}
-	stored, err = d.Read(ctx, ref, write.Kind, slug)
-	return stored, created, err
+	return edit.result(path, was), created, nil
 }
 
 // store puts the document where it belongs, which may be another path than before.
@@ -117,8 +124,11 @@ func (e *Edit) store(ctx context.Context, write Write, before *Stored, doc *dsul
 	if before != nil {
 		ext = before.Ext
 	}
-	if before == nil || doc.Slug == write.Slug {
+	if doc.Slug == write.Slug {
 		return e.Put(ctx, doc, ext)
+	}
+	if before == nil {
+		return errs.Invalid(errs.Field{Field: "slug", Message: "it differs from the slug in the address; make them the same, or add it with POST"})
 	}
 	other, err := e.Get(ctx, dsul.Path(doc.Kind, doc.Slug))
 	if err != nil {
@@ -148,13 +158,19 @@ func (e *Edit) mayWrite(write Write, before *Stored) error {
 	if before == nil && write.Merge {
 		return missing(dsul.Path(write.Kind, write.Slug))
 	}
+	if write.New && before != nil {
+		return errs.Newf(errs.Conflict, "There is %s already.", before.Path).WithStatus(http.StatusPreconditionFailed)
+	}
 	return e.seen(write.IfMatch, before)
 }
 
 // seen refuses a caller that has seen another revision of the document.
 func (e *Edit) seen(ifMatch string, before *Stored) error {
+	if before == nil && ifMatch != "" {
+		return errs.New(errs.Conflict, "There is no such document any more; what you have seen was deleted.").WithStatus(http.StatusPreconditionFailed)
+	}
 	if before == nil {
-		return restapi.CheckIfMatch(ifMatch, `"0"`)
+		return nil
 	}
 	return restapi.CheckIfMatch(ifMatch, restapi.ETag(before.Revision))
 }
@@ -200,6 +216,9 @@ func merged(write Write, given *dsul.Document, before *Stored) (doc *dsul.Docume
 	text := given.Text
 	switch {
 	case write.Merge && before != nil:
+		if err := knownKeys(given); err != nil {
+			return nil, nil, err
+		}
 		if text, touched, err = spliced(before.Parsed.Text, given.Root); err != nil {
 			return nil, nil, err
 		}
@@ -225,6 +244,14 @@ func reparsed(write Write, text []byte, touched []string) (*dsul.Document, []str
 	return doc, touched, nil
 }
 
+// knownKeys refuses keys that a caller may not set, also when it only wants to remove them.
+func knownKeys(given *dsul.Document) error {
+	problems := slices.DeleteFunc(given.Check(dsul.Strict), func(p dsul.Problem) bool {
+		return p.Code != serverOwned && p.Code != unknownKey || strings.ContainsAny(p.Path, ".[")
+	})
+	return problems.Err()
+}
+
 // spliced sets the keys of a mapping in a text, one by one, so that everything else stays as it was written.
 func spliced(text []byte, with *yaml.Node) (result []byte, touched []string, err error) {
 	for i := 0; i+1 < len(with.Content); i += 2 {
@@ -236,10 +263,18 @@ func spliced(text []byte, with *yaml.Node) (result []byte, touched []string, err
 			text, err = splice.Set(text, []string{key}, value)
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, misplaced(err, key)
 		}
 	}
 	return text, touched, nil
+}
+
+// misplaced says that a value cannot be set because what leads to it is not a map.
+func misplaced(err error, path ...string) error {
+	if errors.Is(err, splice.ErrPath) {
+		return errs.Invalid(errs.Field{Field: strings.Join(path, "."), Message: "it cannot be set, because what is there now is not a map; replace that first"})
+	}
+	return err
 }
 
 // checked refuses a document with errors. Of keys that the caller did not touch only those count which stop it from running.
@@ -260,6 +295,9 @@ func checked(doc *dsul.Document, write Write, touched []string) error {
 
 // serverOwned is the code of the problem that a document says what only the service can say.
 const serverOwned = "server_owned"
+
+// unknownKey is the code of the problem that a document has a key which means nothing.
+const unknownKey = "unknown_key"
 
 // rootKey is the first key of a path inside a document.
 func rootKey(path string) string {
@@ -316,7 +354,7 @@ func inventSlug(doc *dsul.Document, taken func(string) bool) string {
 
 // validateByDefault makes a new automation check its arguments unless it says otherwise.
 func validateByDefault(doc *dsul.Document) {
-	if doc.Kind != dsul.Automation || doc.Get("validateArguments") != nil || doc.Get("arguments") == nil && doc.Get("schemas") == nil {
+	if doc.Kind != dsul.Automation || doc.Get("validateArguments") != nil {
 		return
 	}
 	doc.Root.Content = append(doc.Root.Content, scalar("!!str", "validateArguments"), scalar("!!bool", "true"))
@@ -338,10 +376,13 @@ func scalar(tag, value string) *yaml.Node {
 // dropOwned takes what the service says of a document itself out of a body, when it is what the service said: so a client
 // can send back what it has read. What differs stays, and is refused by the check.
 func dropOwned(root *yaml.Node, before *Stored) {
-	var owned map[string]json.RawMessage
 	if before != nil {
-		owned = before.owned()
+		dropSaid(root, before.owned())
 	}
+}
+
+// dropSaid takes the keys out of a body whose values are what the service says itself.
+func dropSaid(root *yaml.Node, owned map[string]json.RawMessage) {
 	kept := root.Content[:0]
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		if said, ok := owned[root.Content[i].Value]; ok && sameJSON(root.Content[i+1], said) {

@@ -29,7 +29,7 @@ func (e *Engine) APIKey(ctx context.Context, ref, key string) (access.APIKey, er
 // CreateAPIKey makes a key that can do no more than the caller, and gives its secret, which nobody can read again.
 func (e *Engine) CreateAPIKey(ctx context.Context, ref string, request access.KeyRequest) (created access.APIKey, secret string, err error) {
 	err = e.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		v, err := e.may(ctx, tx, ref, access.ActionManagePermissions)
+		v, err := e.enter(ctx, tx, ref, access.ActionManagePermissions)
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (e *Engine) CreateAPIKey(ctx context.Context, ref string, request access.Ke
 // UpdateAPIKey replaces the name, the rules, the end and the state of a key; its secret stays.
 func (e *Engine) UpdateAPIKey(ctx context.Context, ref, key string, request access.KeyRequest) (updated access.APIKey, err error) {
 	err = e.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		v, err := e.may(ctx, tx, ref, access.ActionManagePermissions)
+		v, err := e.enter(ctx, tx, ref, access.ActionManagePermissions)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (e *Engine) UpdateAPIKey(ctx context.Context, ref, key string, request acce
 // DeleteAPIKey removes a key.
 func (e *Engine) DeleteAPIKey(ctx context.Context, ref, key string) (deleted access.APIKey, err error) {
 	err = e.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		v, err := e.may(ctx, tx, ref, access.ActionManagePermissions)
+		v, err := e.enter(ctx, tx, ref, access.ActionManagePermissions)
 		if err != nil {
 			return err
 		}

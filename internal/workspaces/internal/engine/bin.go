@@ -17,16 +17,13 @@ import (
 // can be restored. Its events stay for their retention.
 func (e *Engine) Delete(ctx context.Context, ref string) (id string, err error) {
 	err = e.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		v, err := e.may(ctx, tx, ref, access.ActionDelete)
+		v, err := e.enter(ctx, tx, ref, access.ActionDelete)
 		if err != nil {
 			return err
 		}
 		w := v.Workspace
 		if id = w.ID; id == access.PlatformWorkspace {
 			return errs.New(errs.PermissionDenied, "The platform workspace cannot be deleted.")
-		}
-		if w, err = store.Hold(ctx, tx, id); err != nil {
-			return err
 		}
 		if w.Lock.Held(e.Clock.Now()) {
 			return definitions.Locked(w.Lock)
@@ -68,7 +65,11 @@ func (e *Engine) binned(ctx context.Context, id string) (workspaces.Workspace, e
 	if _, err := e.may(ctx, e.DB, id, access.ActionDelete); err != nil {
 		return workspaces.Workspace{}, err
 	}
-	return workspaces.Workspace{}, errs.New(errs.NotFound, "The workspace is not in the bin.").With("subjectType", "workspaces").With("id", id)
+	return workspaces.Workspace{}, notBinned(id)
+}
+
+func notBinned(id string) error {
+	return errs.New(errs.NotFound, "The workspace is not in the bin.").With("subjectType", "workspaces").With("id", id)
 }
 
 // Restore takes a workspace out of the bin, with everything it had. Its slug may be taken by now; then the caller chooses another.
@@ -83,8 +84,12 @@ func (e *Engine) Restore(ctx context.Context, id, slug string) (w workspaces.Wor
 		slug = w.DeletedSlug
 	}
 	err = e.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		if err := store.Unbin(ctx, tx, id, slug); err != nil {
-			return err
+		back, err := store.Unbin(ctx, tx, id, slug)
+		if err != nil {
+			return Taken(err, slug)
+		}
+		if !back {
+			return notBinned(id) // somebody else was first
 		}
 		if err := access.Unpark(ctx, tx, id); err != nil {
 			return err
@@ -99,7 +104,7 @@ func (e *Engine) Restore(ctx context.Context, id, slug string) (w workspaces.Wor
 			Type: "workspaces.restored", TargetType: access.SubjectWorkspaces, TargetID: id, Payload: map[string]any{"workspace": definitions.Facts(w)},
 		})
 	})
-	return w, Taken(err, slug)
+	return w, err
 }
 
 // Erase removes a workspace from the bin for good.
@@ -108,7 +113,11 @@ func (e *Engine) Erase(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return e.purge(ctx, w.ID)
+	gone, err := e.purge(ctx, w.ID)
+	if err == nil && !gone {
+		return notBinned(id)
+	}
+	return err
 }
 
 // EmptyBin removes the workspaces whose time in the bin is over, for good.
@@ -118,17 +127,17 @@ func (e *Engine) EmptyBin(ctx context.Context) error {
 		return err
 	}
 	for _, id := range ids {
-		if err := e.purge(ctx, id); err != nil {
+		if _, err := e.purge(ctx, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *Engine) purge(ctx context.Context, id string) error {
-	return e.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		gone, err := store.Purge(ctx, tx, id)
-		if err != nil || !gone {
+// purge removes a workspace in the bin for good, and tells whether it was there.
+func (e *Engine) purge(ctx context.Context, id string) (gone bool, err error) {
+	err = e.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		if gone, err = store.Purge(ctx, tx, id); err != nil || !gone {
 			return err // somebody else was first, or it was restored
 		}
 		for _, purge := range e.Purges {
@@ -138,12 +147,13 @@ func (e *Engine) purge(ctx context.Context, id string) error {
 		}
 		return access.RevokeParked(ctx, tx, id)
 	})
+	return gone, err
 }
 
 // Suspend stops everything that runs in a workspace, or lets it run again when there is no reason. It is for super admins.
 func (e *Engine) Suspend(ctx context.Context, ref string, suspended bool, reason string) (w workspaces.Workspace, err error) {
 	err = e.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		v, err := e.may(ctx, tx, ref, access.ActionRead)
+		v, err := e.enter(ctx, tx, ref, access.ActionRead)
 		if err != nil {
 			return err
 		}

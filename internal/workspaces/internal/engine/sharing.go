@@ -59,7 +59,7 @@ func (e *Engine) Permissions(ctx context.Context, of Shareable) ([]Shared, error
 // Share gives a user, a role or everyone permissions on something, in the place of those given before.
 func (e *Engine) Share(ctx context.Context, of Shareable, grant access.ObjectGrant) (shared Shared, err error) {
 	err = e.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		v, subject, err := e.shareable(ctx, tx, of)
+		v, subject, err := e.heldShareable(ctx, tx, of)
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (e *Engine) Share(ctx context.Context, of Shareable, grant access.ObjectGra
 // Unshare takes the permissions of a user, a role or everyone on something away.
 func (e *Engine) Unshare(ctx context.Context, of Shareable, target string) error {
 	return e.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		v, grant, err := e.shareable(ctx, tx, of)
+		v, grant, err := e.heldShareable(ctx, tx, of)
 		if err != nil {
 			return err
 		}
@@ -124,6 +124,35 @@ func (e *Engine) shareable(ctx context.Context, r sqldb.Reader, of Shareable) (*
 		return nil, access.ObjectGrant{}, err
 	}
 	return v, access.ObjectGrant{SubjectType: of.Type, SubjectID: v.Workspace.ID, WorkspaceID: v.Workspace.ID}, nil
+}
+
+// heldShareable is shareable for changing: the workspace is held first, so that it is not deleted meanwhile.
+func (e *Engine) heldShareable(ctx context.Context, tx *sqldb.Tx, of Shareable) (*door.Visit, access.ObjectGrant, error) {
+	id, err := e.placeOf(ctx, tx, of)
+	if err != nil {
+		return nil, access.ObjectGrant{}, err
+	}
+	held, err := hold(ctx, tx, id)
+	if err != nil {
+		return nil, access.ObjectGrant{}, err
+	}
+	v, grant, err := e.shareable(ctx, tx, of)
+	if err != nil {
+		return nil, access.ObjectGrant{}, err
+	}
+	return v, grant, stillThere(v, held, of.Ref)
+}
+
+// placeOf gives the id of the workspace that is shared, or whose page is; one that no workspace has when there is none.
+func (e *Engine) placeOf(ctx context.Context, r sqldb.Reader, of Shareable) (id string, err error) {
+	if of.Type != access.SubjectPages {
+		return store.Resolve(ctx, r, of.Ref)
+	}
+	id, _, err = store.PageOf(ctx, r, of.Ref)
+	if sqldb.IsNotFound(err) {
+		return nowhere, nil
+	}
+	return id, err
 }
 
 // nowhere is the workspace of pages that do not exist: none has this id.

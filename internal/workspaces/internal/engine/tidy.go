@@ -66,8 +66,8 @@ func (e *Engine) ForgetHistory(ctx context.Context) error {
 		}
 		for _, id := range ids {
 			err := e.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-				if _, err := store.Hold(ctx, tx, id); err != nil && !sqldb.IsNotFound(err) {
-					return err
+				if held, err := hold(ctx, tx, id); err != nil || held == "" {
+					return err // one that was deleted a moment ago keeps what it has
 				}
 				if _, err := store.PruneHistory(ctx, tx, id, before); err != nil {
 					return err

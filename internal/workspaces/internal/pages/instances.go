@@ -13,7 +13,7 @@ import (
 
 // Apps reads the apps that workspaces have instances of.
 type Apps interface {
-	// Index reads the index of a version of an app; nil when there is none.
+	// Index reads the index of a version of an app; nil when there is none that the caller may read.
 	Index(ctx context.Context, r sqldb.Reader, appSlug, version string) (*dsul.Document, error)
 }
 
@@ -57,7 +57,7 @@ type stored struct {
 // blocks gives the blocks of an app for an instance, filled with its configuration; nil when there are none.
 func (p *Pages) blocks(ctx context.Context, app *dsul.Document, instance stored, workspace *config) (*value.Object, error) {
 	if app == nil || app.Get("blocks") == nil {
-		return nil, nil //nolint:nilnil // the app is gone, or it has no blocks
+		return nil, nil //nolint:nilnil // the app is gone or not for the caller, or it has no blocks
 	}
 	decoded, err := decode(app.Get("blocks"))
 	if err != nil {

@@ -56,6 +56,7 @@ type writeInput struct {
 
 	ContentType string `header:"Content-Type" maxLength:"200" doc:"application/yaml when the body is the text itself."`
 	IfMatch     string `header:"If-Match" maxLength:"200" doc:"The ETag you have seen; another revision is refused with 412."`
+	IfNoneMatch string `header:"If-None-Match" maxLength:"200" doc:"* to add it only when it is not there; otherwise 412."`
 	RawBody     []byte
 }
 
@@ -97,7 +98,8 @@ type metasInput struct {
 
 type metasOutput struct {
 	restapi.Listed
-	Body []definitions.Meta
+	ContentType string `header:"Content-Type"`
+	Body        []byte
 }
 
 // RegisterDocuments adds the operations on automations and pages.
@@ -136,6 +138,7 @@ func (r resource) register(api *restapi.API, d *definitions.Definitions, cursors
 	one := all + "/{slug...}"
 	list := r.operation("list", http.MethodGet, all, "List "+r.names)
 	list.ID += "s"
+	list.Gives = []restapi.Media{{Type: mediaJSON, Of: []definitions.Meta{}}}
 	restapi.Register(api, list, func(ctx context.Context, in *metasInput) (*metasOutput, error) { return r.list(ctx, d, cursors, in) })
 	read := r.operation("get", http.MethodGet, one, "Read one "+r.name)
 	read.Gives = r.forms()
@@ -180,7 +183,7 @@ func (r resource) create(ctx context.Context, d *definitions.Definitions, in *ad
 }
 
 func (r resource) write(ctx context.Context, d *definitions.Definitions, in *writeInput, merge bool) (*documentOutput, error) {
-	write := definitions.Write{Kind: r.kind, Slug: in.Slug, IfMatch: in.IfMatch, Body: in.RawBody, YAML: isYAML(in.ContentType), Merge: merge, Vet: r.vet}
+	write := definitions.Write{Kind: r.kind, Slug: in.Slug, IfMatch: in.IfMatch, New: in.IfNoneMatch == "*", Body: in.RawBody, YAML: isYAML(in.ContentType), Merge: merge, Vet: r.vet}
 	if err := readable(write); err != nil {
 		return nil, err
 	}
@@ -269,13 +272,25 @@ func (r resource) list(ctx context.Context, d *definitions.Definitions, cursors 
 	if err != nil {
 		return nil, err
 	}
-	metas, total, err := d.List(ctx, in.WorkspaceID, r.kind, store.DocumentQuery{
+	found, total, err := d.List(ctx, in.WorkspaceID, r.kind, store.DocumentQuery{
 		Search: in.Search, Label: in.Label, Sort: strings.TrimPrefix(in.Sort, "-"), Descending: strings.HasPrefix(in.Sort, "-"),
 		Limit: in.Limit, Offset: offset,
 	})
 	if err != nil {
 		return nil, err
 	}
-	listed, err := restapi.NewListed(ctx, cursors, restapi.Place{Path: path, Query: query, Next: offset + len(metas), Total: total})
-	return &metasOutput{Listed: listed, Body: metas}, err
+	listed, err := restapi.NewListed(ctx, cursors, restapi.Place{Path: path, Query: query, Next: offset + len(found), Total: total})
+	return &metasOutput{Listed: listed, ContentType: mediaJSON, Body: metasOf(found)}, err
+}
+
+// metasOf is a list of documents in JSON.
+func metasOf(found []store.Document) []byte {
+	body := []byte{'['}
+	for i, document := range found {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = definitions.AppendMeta(body, document)
+	}
+	return append(body, ']', '\n')
 }

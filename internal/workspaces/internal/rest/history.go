@@ -16,12 +16,13 @@ import (
 
 // HistoryEntry is an edit of a workspace's documents.
 type HistoryEntry struct {
-	Revision  int64           `json:"revision" doc:"The revision of the workspace that it made; undo it by this."`
-	Reason    string          `json:"reason" enum:"edit,import,undo,rollback" doc:"How it came about."`
-	Note      string          `json:"note,omitempty" doc:"More about it: the version of a rollback, the revision that was undone."`
-	CreatedAt time.Time       `json:"createdAt" doc:"When it was made."`
-	CreatedBy string          `json:"createdBy,omitempty" doc:"By whom."`
-	Documents []HistoryChange `json:"documents" nullable:"false" doc:"What it changed."`
+	Revision       int64           `json:"revision" doc:"The revision of the workspace that it made; undo it by this."`
+	Reason         string          `json:"reason" enum:"edit,import,undo,rollback" doc:"How it came about."`
+	Note           string          `json:"note,omitempty" doc:"More about it: the version of a rollback, the revision that was undone."`
+	CreatedAt      time.Time       `json:"createdAt" doc:"When it was made."`
+	CreatedBy      string          `json:"createdBy,omitempty" doc:"By whom."`
+	Documents      []HistoryChange `json:"documents" nullable:"false" maxItems:"100" doc:"What it changed: the first hundred documents, in the order of their paths."`
+	DocumentsCount int             `json:"documentsCount" doc:"How many documents it changed."`
 }
 
 // HistoryChange is what an edit did to a document.
@@ -33,7 +34,10 @@ type HistoryChange struct {
 }
 
 func historyView(v store.Revision) HistoryEntry {
-	entry := HistoryEntry{Revision: v.Revision, Reason: v.Reason, Note: v.Note, CreatedAt: v.CreatedAt, CreatedBy: v.CreatedBy, Documents: make([]HistoryChange, 0, len(v.Changes))}
+	entry := HistoryEntry{
+		Revision: v.Revision, Reason: v.Reason, Note: v.Note, CreatedAt: v.CreatedAt, CreatedBy: v.CreatedBy, DocumentsCount: v.Total,
+		Documents: make([]HistoryChange, 0, len(v.Changes)),
+	}
 	for _, c := range v.Changes {
 		action := "updated"
 		switch {

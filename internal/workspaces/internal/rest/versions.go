@@ -33,7 +33,8 @@ func versionView(v store.Version) Version {
 // SaveVersion is the body that saves a version.
 type SaveVersion struct {
 	Name        string          `json:"name,omitempty" maxLength:"15" doc:"Its name: 1 to 15 letters, digits and _ . -; made from the day when absent."`
-	Description json.RawMessage `json:"description,omitempty" doc:"What it is: a text, or texts by language."`
+	Description json.RawMessage   `json:"description,omitempty" doc:"What it is: a text, or texts by language."`
+	Repository  *RepositoryChoice `json:"repository,omitempty" doc:"The repository that it goes to; the service's own storage when absent."`
 }
 
 type versionsOutput struct{ Body []Version }
@@ -51,6 +52,31 @@ type OfVersion struct {
 	InWorkspace
 
 	Version string `path:"version" maxLength:"15" doc:"The name of a native version; latest is the newest, current what the workspace is now."`
+}
+
+// PullVersion is the body that asks for a version.
+type PullVersion struct {
+	Repository          *RepositoryChoice `json:"repository,omitempty" doc:"The repository that it comes from; the service's own storage when absent."`
+	DiscardLocalChanges bool              `json:"discardLocalChanges,omitempty" doc:"Whether changes since the last version are given up. Going back to a native version always does; undo the edit to have them again."`
+}
+
+// RepositoryChoice names a repository.
+type RepositoryChoice struct {
+	ID string `json:"id" minLength:"1" maxLength:"200" doc:"Its id."`
+}
+
+// native refuses a repository, which a workspace does not have.
+func (c *RepositoryChoice) native() error {
+	if c == nil {
+		return nil
+	}
+	return errs.Missing("repositories", c.ID).With("repositoryId", c.ID).With("availableRepositories", []string{})
+}
+
+type pullVersionInput struct {
+	OfVersion
+
+	Body *PullVersion
 }
 
 // RollbackResult is what a rollback did.
@@ -86,6 +112,9 @@ func RegisterVersions(api *restapi.API, e *engine.Engine) {
 	save.Status, save.Errors = http.StatusCreated, append(save.Errors, errs.AlreadyExists)
 	save.Description = "Keeps the workspace as it is in the service's own storage. The newest 20 versions are kept."
 	restapi.Register(api, save, func(ctx context.Context, in *saveVersionInput) (*versionOutput, error) {
+		if err := in.Body.Repository.native(); err != nil {
+			return nil, err
+		}
 		v, err := d.SaveVersion(ctx, in.WorkspaceID, in.Body.Name, in.Body.Description)
 		return &versionOutput{Body: versionView(v)}, err
 	})
@@ -97,7 +126,12 @@ func RegisterVersions(api *restapi.API, e *engine.Engine) {
 		})
 	rollback := operation("pullVersion", http.MethodPost, path+"/{version}/pull", "Go back to a version", access.WorkspacesWrite)
 	rollback.Description = "Makes the workspace what it was when the native version was saved. It can be undone like any edit."
-	restapi.Register(api, rollback, func(ctx context.Context, in *OfVersion) (*rollbackOutput, error) {
+	restapi.Register(api, rollback, func(ctx context.Context, in *pullVersionInput) (*rollbackOutput, error) {
+		if in.Body != nil {
+			if err := in.Body.Repository.native(); err != nil {
+				return nil, err
+			}
+		}
 		after, written, deleted, err := d.Rollback(ctx, in.WorkspaceID, in.Version)
 		return &rollbackOutput{Body: RollbackResult{Imported: orEmpty(written), Deleted: orEmpty(deleted), Errors: []string{}, Workspace: view(after, d.Clock.Now())}}, err
 	})

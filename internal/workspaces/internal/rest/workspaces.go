@@ -183,7 +183,11 @@ func RegisterWorkspaces(api *restapi.API, e *engine.Engine, cursors *restapi.Cur
 		if err := checkJSON(in.RawBody); err != nil {
 			return nil, err
 		}
-		w, err := e.Definitions.Update(ctx, in.WorkspaceID, in.IfMatch, in.RawBody)
+		said, err := shownOf(ctx, e, in.WorkspaceID, in.RawBody)
+		if err != nil {
+			return nil, err
+		}
+		w, err := e.Definitions.Update(ctx, in.WorkspaceID, in.IfMatch, in.RawBody, said)
 		if err != nil {
 			return nil, err
 		}
@@ -198,6 +202,34 @@ func RegisterWorkspaces(api *restapi.API, e *engine.Engine, cursors *restapi.Cur
 		out.Body.ID, err = e.Delete(ctx, in.WorkspaceID)
 		return out, err
 	})
+}
+
+// settable are the keys of a workspace that callers may set.
+func settable() []string {
+	return []string{"name", "slug", "description", "photo", "labels", "config", "blocks", "registerWorkspace", "secrets", "events"}
+}
+
+// shownOf is what a caller reads of a workspace, by key; nil when the body has nothing but what a caller may set.
+func shownOf(ctx context.Context, e *engine.Engine, ref string, body []byte) (said map[string]json.RawMessage, err error) {
+	var sent map[string]json.RawMessage
+	if err := json.Unmarshal(body, &sent); err != nil {
+		return nil, err
+	}
+	for _, key := range settable() {
+		delete(sent, key)
+	}
+	if len(sent) == 0 {
+		return nil, nil //nolint:nilnil // nothing to compare
+	}
+	w, err := e.Get(ctx, ref)
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // the change itself is refused with the right words
+	}
+	out, err := detailed(ctx, e.Definitions, w, definitions.Current)
+	if err != nil {
+		return nil, err
+	}
+	return said, json.Unmarshal(out.Body, &said)
 }
 
 func create(ctx context.Context, e *engine.Engine, in *createInput) (*documentOutput, error) {
@@ -219,7 +251,12 @@ func create(ctx context.Context, e *engine.Engine, in *createInput) (*documentOu
 func get(ctx context.Context, e *engine.Engine, in *getInput) (*documentOutput, error) {
 	if wantsYAML(in.Accept) && in.Version == "" {
 		index, err := e.Definitions.Read(ctx, in.WorkspaceID, dsul.Index, "")
-		return shown(index, err, in.Accept)
+		out, err := shown(index, err, in.Accept)
+		if err != nil {
+			return nil, err
+		}
+		out.ETag = restapi.ETag(index.Workspace.Revision) // that of the workspace, in whatever form it is read
+		return out, nil
 	}
 	w, err := e.Get(ctx, in.WorkspaceID)
 	if err != nil {

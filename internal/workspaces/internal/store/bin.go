@@ -24,11 +24,12 @@ func Binned(ctx context.Context, r sqldb.Reader, id string) (workspaces.Workspac
 	return scan(r.QueryRow(ctx, `SELECT `+columns+` FROM ws_workspaces WHERE id = $1 AND deleted_at > 0`, id).Scan)
 }
 
-// Unbin takes a workspace out of the bin, under a slug; a unique failure means that the slug is taken.
-func Unbin(ctx context.Context, tx *sqldb.Tx, id, slug string) error {
-	_, err := tx.Exec(ctx, `UPDATE ws_workspaces SET deleted_at = 0, deleted_by = '', deleted_slug = '', slug = $1, revision = revision + 1
+// Unbin takes a workspace out of the bin, under a slug, and tells whether it did: whoever is second finds it gone from
+// there. A unique failure means that the slug is taken.
+func Unbin(ctx context.Context, tx *sqldb.Tx, id, slug string) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE ws_workspaces SET deleted_at = 0, deleted_by = '', deleted_slug = '', slug = $1, revision = revision + 1
 		WHERE id = $2 AND deleted_at > 0`, slug, id)
-	return err
+	return n == 1, err
 }
 
 // ListBin reads the workspaces in the bin that a condition on their id admits, the last deleted first.
@@ -51,6 +52,7 @@ func Purge(ctx context.Context, tx *sqldb.Tx, id string) (bool, error) {
 	for _, statement := range []string{
 		`DELETE FROM ws_documents WHERE workspace_id = $1`, `DELETE FROM ws_texts WHERE owner = $1`, `DELETE FROM ws_changes WHERE workspace_id = $1`,
 		`DELETE FROM ws_revisions WHERE workspace_id = $1`, `DELETE FROM ws_versions WHERE workspace_id = $1`, `DELETE FROM ws_operations WHERE workspace_id = $1`,
+		`DELETE FROM ws_page_ids WHERE workspace_id = $1`,
 	} {
 		if _, err := tx.Exec(ctx, statement, id); err != nil {
 			return false, err

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -70,7 +69,8 @@ func Documents(ctx context.Context, r sqldb.Reader, workspaceID, prefix string) 
 		workspaceID, sqldb.EscapeLike(prefix)+"%")
 }
 
-// DocumentQuery filters and orders a list of documents.
+// DocumentQuery filters and orders a list of documents. Search is in the slug, the name, the description, the labels or the
+// app, in any case; Label is a whole one, as it is written.
 type DocumentQuery struct {
 	Prefix, Search, Label string
 	// Sort is slug, createdAt or updatedAt.
@@ -83,12 +83,12 @@ type DocumentQuery struct {
 func ListDocuments(ctx context.Context, r sqldb.Reader, workspaceID string, q DocumentQuery) ([]Document, int, error) {
 	where, args := `workspace_id = $1 AND path LIKE $2 ESCAPE '!'`, []any{workspaceID, sqldb.EscapeLike(q.Prefix) + "%"}
 	if q.Search != "" {
-		args = append(args, "%"+sqldb.EscapeLike(strings.ToLower(q.Search))+"%")
-		where += fmt.Sprintf(` AND LOWER(summary) LIKE $%d ESCAPE '!'`, len(args))
+		args = append(args, containing(q.Search))
+		where += fmt.Sprintf(` AND search LIKE $%d ESCAPE '!'`, len(args))
 	}
 	if q.Label != "" {
-		args = append(args, `%"`+sqldb.EscapeLike(q.Label)+`"%`)
-		where += fmt.Sprintf(` AND summary LIKE $%d ESCAPE '!'`, len(args))
+		args = append(args, onLines([]string{q.Label}))
+		where += fmt.Sprintf(` AND REPLACE(labels, $%d, '') <> labels`, len(args)) // LIKE does not mind the case on every engine
 	}
 	var total int
 	if err := r.QueryRow(ctx, `SELECT COUNT(*) FROM ws_documents WHERE `+where, args...).Scan(&total); err != nil {
@@ -105,24 +105,15 @@ func ListDocuments(ctx context.Context, r sqldb.Reader, workspaceID string, q Do
 
 // PutDocument stores a document in the place of the one with its path.
 func PutDocument(ctx context.Context, tx *sqldb.Tx, workspaceID string, d Document) error {
-	_, err := tx.Exec(ctx, `INSERT INTO ws_documents (workspace_id, folded, `+documentColumns+`, app_slug)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+	asked := d.asked()
+	_, err := tx.Exec(ctx, `INSERT INTO ws_documents (workspace_id, folded, `+documentColumns+`, app_slug, search, labels)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 		ON CONFLICT (workspace_id, path) DO UPDATE SET ext = excluded.ext, hash = excluded.hash, size = excluded.size, revision = excluded.revision,
-			summary = excluded.summary, updated_at = excluded.updated_at, updated_by = excluded.updated_by, app_slug = excluded.app_slug`,
+			summary = excluded.summary, updated_at = excluded.updated_at, updated_by = excluded.updated_by, app_slug = excluded.app_slug,
+			search = excluded.search, labels = excluded.labels`,
 		workspaceID, strings.ToLower(d.Path), d.Path, d.Ext, d.Hash, d.Size, d.Revision, d.ObjectID, d.Summary,
-		sqldb.Millis(d.CreatedAt), d.CreatedBy, sqldb.Millis(d.UpdatedAt), d.UpdatedBy, d.appSlug())
+		sqldb.Millis(d.CreatedAt), d.CreatedBy, sqldb.Millis(d.UpdatedAt), d.UpdatedBy, asked.appSlug, asked.search, asked.labels)
 	return err
-}
-
-// appSlug is the app that the document is an instance of; empty for any other document.
-func (d Document) appSlug() string {
-	var summary struct {
-		AppSlug string `json:"appSlug"`
-	}
-	if json.Unmarshal([]byte(d.Summary), &summary) != nil {
-		return ""
-	}
-	return summary.AppSlug
 }
 
 // DeleteDocument removes a document.

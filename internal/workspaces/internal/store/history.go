@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"math"
 	"time"
 
 	"atelier/internal/sqldb"
@@ -16,7 +17,12 @@ type Revision struct {
 	CreatedAt    time.Time
 	CreatedBy    string
 	Changes      []Change
+	// Total is how many documents the edit changed; History gives no more than MostChanges of them.
+	Total int
 }
+
+// MostChanges is how many changes of an edit History gives: an import may have changed thousands of documents.
+const MostChanges = 100
 
 // Change is what an edit did to one document. A hash is empty when there was, or is, no document.
 type Change struct {
@@ -49,7 +55,8 @@ func scanRevision(rows *sql.Rows) (v Revision, err error) {
 	return v, err
 }
 
-// History reads edits of a workspace before a revision, the newest first; with a path only those of that document.
+// History reads edits of a workspace before a revision, the newest first; with a path only those of that document, and of
+// each only what it did to that document.
 func History(ctx context.Context, r sqldb.Reader, workspaceID, path string, before int64, limit int) ([]Revision, error) {
 	found, err := sqldb.All(ctx, r, scanRevision, `SELECT revision, reason, note, created_at, created_by FROM ws_revisions
 		WHERE workspace_id = $1 AND revision < $2 AND ($3 = '' OR revision IN (SELECT revision FROM ws_changes WHERE workspace_id = $1 AND path = $3))
@@ -57,40 +64,59 @@ func History(ctx context.Context, r sqldb.Reader, workspaceID, path string, befo
 	if err != nil || len(found) == 0 {
 		return found, err
 	}
-	oldest, newest := found[len(found)-1].Revision, found[0].Revision
-	type row struct {
-		revision int64
-		change   Change
-	}
-	changes, err := sqldb.All(ctx, r, func(rows *sql.Rows) (c row, err error) {
-		return c, rows.Scan(&c.revision, &c.change.Path, &c.change.BeforeHash, &c.change.AfterHash, &c.change.BeforeExt, &c.change.AfterExt)
-	}, `SELECT revision, path, before_hash, after_hash, before_ext, after_ext FROM ws_changes
-		WHERE workspace_id = $1 AND revision BETWEEN $2 AND $3 AND ($4 = '' OR path = $4) ORDER BY revision DESC, path`, workspaceID, oldest, newest, path)
-	if err != nil {
-		return nil, err
-	}
-	at := make(map[int64]int, len(found))
-	for i := range found {
-		at[found[i].Revision] = i
-	}
-	for _, c := range changes {
-		if i, ok := at[c.revision]; ok {
-			found[i].Changes = append(found[i].Changes, c.change)
-		}
-	}
-	return found, nil
+	return found, addChanges(ctx, r, found, changesOf{workspaceID: workspaceID, path: path, most: MostChanges})
 }
 
-// GetRevision reads one edit of a workspace; sql.ErrNoRows when it is not known any more.
+// changesOf says which changes of edits are read.
+type changesOf struct {
+	workspaceID string
+	// path is of the document that matters; empty for all.
+	path string
+	most int
+}
+
+// addChanges reads what edits did, which are in the order of History.
+func addChanges(ctx context.Context, r sqldb.Reader, edits []Revision, of changesOf) error {
+	type row struct {
+		revision int64
+		total    int
+		change   Change
+	}
+	oldest, newest := edits[len(edits)-1].Revision, edits[0].Revision
+	changes, err := sqldb.All(ctx, r, func(rows *sql.Rows) (c row, err error) {
+		return c, rows.Scan(&c.revision, &c.total, &c.change.Path, &c.change.BeforeHash, &c.change.AfterHash, &c.change.BeforeExt, &c.change.AfterExt)
+	}, `SELECT revision, total, path, before_hash, after_hash, before_ext, after_ext FROM (
+			SELECT revision, path, before_hash, after_hash, before_ext, after_ext, COUNT(*) OVER (PARTITION BY revision) AS total,
+				ROW_NUMBER() OVER (PARTITION BY revision ORDER BY path) AS place
+			FROM ws_changes WHERE workspace_id = $1 AND revision BETWEEN $2 AND $3 AND ($4 = '' OR path = $4)
+		) AS numbered WHERE place <= $5 ORDER BY revision DESC, path`, of.workspaceID, oldest, newest, of.path, of.most)
+	if err != nil {
+		return err
+	}
+	at := make(map[int64]*Revision, len(edits))
+	for i := range edits {
+		at[edits[i].Revision] = &edits[i]
+	}
+	for _, c := range changes {
+		if edit := at[c.revision]; edit != nil {
+			edit.Total, edit.Changes = c.total, append(edit.Changes, c.change)
+		}
+	}
+	return nil
+}
+
+// GetRevision reads one edit of a workspace with all its changes; sql.ErrNoRows when it is not known any more.
 func GetRevision(ctx context.Context, r sqldb.Reader, workspaceID string, revision int64) (Revision, error) {
-	found, err := History(ctx, r, workspaceID, "", revision+1, 1)
+	found, err := sqldb.All(ctx, r, scanRevision, `SELECT revision, reason, note, created_at, created_by FROM ws_revisions
+		WHERE workspace_id = $1 AND revision = $2`, workspaceID, revision)
 	if err != nil {
 		return Revision{}, err
 	}
-	if len(found) == 0 || found[0].Revision != revision {
+	if len(found) == 0 {
 		return Revision{}, sql.ErrNoRows
 	}
-	return found[0], nil
+	err = addChanges(ctx, r, found, changesOf{workspaceID: workspaceID, most: math.MaxInt32})
+	return found[0], err
 }
 
 // PruneHistory forgets edits of a workspace made before a time; the texts they named are swept by SweepTexts.
@@ -103,9 +129,10 @@ func PruneHistory(ctx context.Context, tx *sqldb.Tx, workspaceID string, before 
 	return tx.Exec(ctx, `DELETE FROM ws_revisions WHERE workspace_id = $1 AND created_at < $2`, workspaceID, sqldb.Millis(before))
 }
 
-// WithHistoryBefore lists the workspaces that have edits made before a time.
+// WithHistoryBefore lists the workspaces that have edits made before a time. Those in the bin are left as they are.
 func WithHistoryBefore(ctx context.Context, r sqldb.Reader, before time.Time, limit int) ([]string, error) {
-	return sqldb.All(ctx, r, scanID, `SELECT DISTINCT workspace_id FROM ws_revisions WHERE created_at < $1 ORDER BY workspace_id LIMIT $2`,
+	return sqldb.All(ctx, r, scanID, `SELECT DISTINCT v.workspace_id FROM ws_revisions v JOIN ws_workspaces w ON w.id = v.workspace_id
+		WHERE v.created_at < $1 AND w.deleted_at = 0 ORDER BY v.workspace_id LIMIT $2`,
 		sqldb.Millis(before), limit)
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 	"atelier/internal/workspaces"
 )
@@ -89,9 +90,10 @@ func Insert(ctx context.Context, tx *sqldb.Tx, w workspaces.Workspace) error {
 		return err
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO ws_workspaces (id, slug, name, description, localized, photo, labels, revision, content_revision,
-			pushed_revision, created_at, created_by, updated_at, updated_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+			pushed_revision, created_at, created_by, updated_at, updated_by, folded, search)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
 		w.ID, w.Slug, w.Name, w.Description, oneIf(w.Localized), w.Photo, string(labels), w.Revision, w.ContentRevision, w.PushedRevision,
-		sqldb.Millis(w.CreatedAt), w.CreatedBy, sqldb.Millis(w.UpdatedAt), w.UpdatedBy)
+		sqldb.Millis(w.CreatedAt), w.CreatedBy, sqldb.Millis(w.UpdatedAt), w.UpdatedBy, fold(w.Name), searchOf(w))
 	return err
 }
 
@@ -129,9 +131,13 @@ func Find(ctx context.Context, r sqldb.Reader, ref string) (workspaces.Workspace
 	return Get(ctx, r, ref)
 }
 
-// Resolve gives the id of the workspace that a reference names; the reference itself when there is none.
+// Resolve gives the id of the workspace that a reference names; when there is none, the reference or something else that is
+// the id of none.
 func Resolve(ctx context.Context, r sqldb.Reader, ref string) (id string, err error) {
 	slug, named := strings.CutPrefix(ref, SlugPrefix)
+	if !named && strings.Contains(ref, ":") { // what others keep under such names is theirs
+		return SlugPrefix + ref, nil
+	}
 	if !named {
 		return ref, nil
 	}
@@ -142,16 +148,19 @@ func Resolve(ctx context.Context, r sqldb.Reader, ref string) (id string, err er
 	return id, err
 }
 
-// Save writes a workspace that Hold has read.
+// Save writes a workspace that Hold has read; not_found when it is not there any more.
 func Save(ctx context.Context, tx *sqldb.Tx, w workspaces.Workspace) error {
 	labels, err := json.Marshal(w.Labels)
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `UPDATE ws_workspaces SET slug = $1, name = $2, description = $3, localized = $4, photo = $5, labels = $6,
-			revision = $7, content_revision = $8, updated_at = $9, updated_by = $10 WHERE id = $11`,
+	n, err := tx.Exec(ctx, `UPDATE ws_workspaces SET slug = $1, name = $2, description = $3, localized = $4, photo = $5, labels = $6,
+			revision = $7, content_revision = $8, updated_at = $9, updated_by = $10, folded = $11, search = $12 WHERE id = $13 AND deleted_at = 0`,
 		w.Slug, w.Name, w.Description, oneIf(w.Localized), w.Photo, string(labels), w.Revision, w.ContentRevision,
-		sqldb.Millis(w.UpdatedAt), w.UpdatedBy, w.ID)
+		sqldb.Millis(w.UpdatedAt), w.UpdatedBy, fold(w.Name), searchOf(w), w.ID)
+	if err == nil && n == 0 {
+		return errs.Missing("workspaces", w.ID)
+	}
 	return err
 }
 
@@ -170,7 +179,7 @@ func List(ctx context.Context, r sqldb.Reader, readable access.Filter, q workspa
 	if err := r.QueryRow(ctx, `SELECT COUNT(*) FROM ws_workspaces WHERE `+where, args...).Scan(&total); err != nil {
 		return nil, 0, err
 	}
-	order := map[string]string{"name": "LOWER(name)", "slug": "slug", "createdAt": "created_at", "updatedAt": "updated_at"}[q.Sort]
+	order := map[string]string{"name": "folded", "slug": "slug", "createdAt": "created_at", "updatedAt": "updated_at"}[q.Sort]
 	direction := "ASC"
 	if q.Descending {
 		direction = "DESC"
@@ -192,7 +201,7 @@ func filter(readable access.Filter, q workspaces.ListQuery) (where string, args 
 		return fmt.Sprintf("$%d", len(args))
 	}
 	if q.Name != "" {
-		conditions = append(conditions, `LOWER(name) LIKE `+bind("%"+sqldb.EscapeLike(strings.ToLower(q.Name))+"%")+` ESCAPE '!'`)
+		conditions = append(conditions, `folded LIKE `+bind(containing(q.Name))+` ESCAPE '!'`)
 	}
 	for _, id := range q.IDs {
 		ids = append(ids, bind(id))
@@ -200,8 +209,8 @@ func filter(readable access.Filter, q workspaces.ListQuery) (where string, args 
 	if len(q.IDs) > 0 {
 		conditions = append(conditions, `id IN (`+strings.Join(ids, ", ")+`)`)
 	}
-	for _, label := range q.Labels { // labels are a JSON array of texts without quotes in them
-		labels = append(labels, `labels LIKE `+bind(`%"`+sqldb.EscapeLike(label)+`"%`)+` ESCAPE '!'`)
+	for _, label := range q.Labels { // labels are a JSON array of texts without quotes in them; LIKE does not mind the case on every engine
+		labels = append(labels, `REPLACE(labels, `+bind(`"`+line(label)+`"`)+`, '') <> labels`)
 	}
 	if len(q.Labels) > 0 {
 		conditions = append(conditions, "("+strings.Join(labels, " OR ")+")")
@@ -216,8 +225,8 @@ func filter(readable access.Filter, q workspaces.ListQuery) (where string, args 
 		conditions = append(conditions, `slug = `+bind(q.Slug))
 	}
 	if q.Search != "" {
-		like := bind("%" + sqldb.EscapeLike(strings.ToLower(q.Search)) + "%")
-		conditions = append(conditions, `(LOWER(name) LIKE `+like+` ESCAPE '!' OR slug LIKE `+like+` ESCAPE '!' OR LOWER(description) LIKE `+like+` ESCAPE '!')`)
+		like := bind(containing(q.Search))
+		conditions = append(conditions, `(search LIKE `+like+` ESCAPE '!' OR slug LIKE `+like+` ESCAPE '!')`)
 	}
 	if q.Dirty != nil {
 		comparison := map[bool]string{true: ">", false: "<="}[*q.Dirty]
@@ -228,7 +237,7 @@ func filter(readable access.Filter, q workspaces.ListQuery) (where string, args 
 
 // Suspend writes whether a workspace is suspended.
 func Suspend(ctx context.Context, tx *sqldb.Tx, w workspaces.Workspace) error {
-	_, err := tx.Exec(ctx, `UPDATE ws_workspaces SET suspended_at = $1, suspended_reason = $2, revision = revision + 1 WHERE id = $3`,
+	_, err := tx.Exec(ctx, `UPDATE ws_workspaces SET suspended_at = $1, suspended_reason = $2, revision = revision + 1 WHERE id = $3 AND deleted_at = 0`,
 		millisSet(w.SuspendedAt), w.SuspendedReason, w.ID)
 	return err
 }

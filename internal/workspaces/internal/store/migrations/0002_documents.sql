@@ -1,5 +1,6 @@
 -- What a workspace is besides its definition. It is locked while lock_reason is not empty and lock_until has not passed;
 -- lock_until 0 means that the lock never expires. Times of 0 are none. Last_push and last_pull are JSON, empty for never.
+-- Folded is the name in lower case, search all texts that a search looks at: engines fold letters each in their own way.
 ALTER TABLE ws_workspaces ADD COLUMN photo            TEXT   NOT NULL DEFAULT '';
 ALTER TABLE ws_workspaces ADD COLUMN localized        BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE ws_workspaces ADD COLUMN last_push        TEXT   NOT NULL DEFAULT '';
@@ -14,6 +15,8 @@ ALTER TABLE ws_workspaces ADD COLUMN suspended_reason TEXT   NOT NULL DEFAULT ''
 ALTER TABLE ws_workspaces ADD COLUMN deleted_at       BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE ws_workspaces ADD COLUMN deleted_by       TEXT   NOT NULL DEFAULT '';
 ALTER TABLE ws_workspaces ADD COLUMN deleted_slug     TEXT   NOT NULL DEFAULT '';
+ALTER TABLE ws_workspaces ADD COLUMN folded           TEXT   NOT NULL DEFAULT '';
+ALTER TABLE ws_workspaces ADD COLUMN search           TEXT   NOT NULL DEFAULT '';
 CREATE INDEX ws_workspaces_deleted ON ws_workspaces (deleted_at) WHERE deleted_at > 0;
 
 -- Texts are kept once by their content. The owner is a workspace, by its id, or an app: app/{slug}.
@@ -25,7 +28,8 @@ CREATE TABLE ws_texts (
 );
 
 -- The current documents of a workspace. Path is index, security, automations/{slug}, pages/{slug} or imports/{slug}; folded
--- is the same in lower case, so that no two differ in case alone. Object_id is the id of a page.
+-- is the same in lower case, so that no two differ in case alone. Object_id is the id of a page. Search is the texts that a
+-- search looks at, in lower case; labels has each label on a line of its own.
 CREATE TABLE ws_documents (
 	workspace_id TEXT   NOT NULL,
 	path         TEXT   NOT NULL,
@@ -36,6 +40,8 @@ CREATE TABLE ws_documents (
 	revision     BIGINT NOT NULL,
 	object_id    TEXT   NOT NULL,
 	summary      TEXT   NOT NULL,
+	search       TEXT   NOT NULL,
+	labels       TEXT   NOT NULL,
 	created_at   BIGINT NOT NULL,
 	created_by   TEXT   NOT NULL,
 	updated_at   BIGINT NOT NULL,
