@@ -42,7 +42,9 @@ func definitions(ctx context.Context, p *process) error {
 	fmt.Printf("\na workspace with %d automations\n%-24s %10v\n", automations, "import", time.Since(began).Round(time.Millisecond))
 	at := "/v2/workspaces/" + made.Workspace.ID
 	read := func(path string) func(context.Context, int) error {
-		return func(ctx context.Context, _ int) error { return p.exchange(ctx, request{method: http.MethodGet, path: path}, nil) }
+		return func(ctx context.Context, _ int) error {
+			return p.exchange(ctx, request{method: http.MethodGet, path: path}, nil)
+		}
 	}
 	for _, f := range []figure{
 		{"list of 20", 20 * time.Millisecond, 50, read(at + "/automations")},

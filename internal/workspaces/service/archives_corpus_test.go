@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -146,9 +147,7 @@ func replaced(t *testing.T, h *house, c *caller, at string, files []archive.File
 			united[name] = text
 		}
 	}
-	for name, text := range listing(files) {
-		united[name] = text
-	}
+	maps.Copy(united, listing(files))
 	if problem := difference(listing(unpack(t, c.export(at)).Files), united); problem != "" {
 		t.Fatalf("beside: %s", problem)
 	}

@@ -50,13 +50,18 @@ func TestHostileArchives(t *testing.T) {
 // noFilesLeft fails when an uploaded archive stays behind. Other tests receive some at the same time, for a moment.
 func noFilesLeft(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
+	patience := time.NewTimer(10 * time.Second)
+	defer patience.Stop()
+	for {
 		left, err := filepath.Glob(filepath.Join(os.TempDir(), "atelier-import-*"))
 		if err != nil || len(left) == 0 {
 			return
 		}
-		if time.Now().After(deadline) {
+		select {
+		case <-patience.C:
 			t.Fatalf("left behind: %v", left)
+		default:
+			runtime.Gosched()
 		}
 	}
 }

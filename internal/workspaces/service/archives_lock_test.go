@@ -117,7 +117,7 @@ func TestImportsAtTheSameTime(t *testing.T) {
 		var running sync.WaitGroup
 		for i := range many {
 			running.Go(func() {
-				into[i] = ann.bring(at+"/import?prune=true", zipped(t, archivetest.Workspace(uint64(i)), nil)) //nolint:gosec // small
+				into[i] = ann.bring(at+"/import?prune=true", zipped(t, archivetest.Workspace(uint64(i)), nil))
 			})
 			running.Go(func() {
 				made[i] = ann.bring(newImport, pack("index.yml", "name: Twin\nslug: twin\n", fmt.Sprintf("automations/a%d.yml", i), "name: a\ndo: []\n"))

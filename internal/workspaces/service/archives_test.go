@@ -524,7 +524,7 @@ func TestBulkArchives(t *testing.T) {
 		}
 		for i, id := range created.list("createdWorkspaceIds") {
 			from := slices.Index(ids, list.WorkspaceIDs[i])
-			bob.wantDocuments(workspacesPath+id, archivetest.Workspace(uint64(from))) //nolint:gosec // it was found
+			bob.wantDocuments(workspacesPath+id, archivetest.Workspace(uint64(from)))
 			if shown := bob.get(workspacesPath + id); !slices.Contains(shown.list("labels"), "importFrom:"+list.WorkspaceIDs[i]) || shown.text("slug") != fmt.Sprintf("shop-%d", from) || shown.text("createdBy") != "bob" {
 				t.Errorf("%s", shown.body)
 			}

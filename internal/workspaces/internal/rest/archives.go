@@ -39,14 +39,14 @@ type ImportResult struct {
 
 // BulkExport is the body that asks for an archive of many workspaces.
 type BulkExport struct {
-	Workspaces  BulkSelection `json:"workspaces,omitempty" doc:"Which workspaces; all that the caller may read when absent."`
+	Workspaces  BulkSelection `json:"workspaces,omitzero" doc:"Which workspaces; all that the caller may read when absent."`
 	IncludeApps bool          `json:"includeApps,omitempty" doc:"Whether an import publishes the apps of the workspaces again."`
 }
 
 // BulkSelection says which workspaces.
 type BulkSelection struct {
-	Query      BulkFilter     `json:"query,omitempty" doc:"What they have."`
-	Pagination BulkPagination `json:"pagination,omitempty" doc:"Which part of them."`
+	Query      BulkFilter     `json:"query,omitzero" doc:"What they have."`
+	Pagination BulkPagination `json:"pagination,omitzero" doc:"Which part of them."`
 }
 
 // BulkFilter is what the workspaces have.
@@ -200,7 +200,7 @@ func decodeBulk(text []byte, into *BulkExport) error {
 // known reads an object, which may be absent, and refuses names other than these.
 func known(text []byte, at string, names ...string) (object map[string]json.RawMessage, err error) {
 	if text == nil {
-		return nil, nil
+		return map[string]json.RawMessage{}, nil
 	}
 	if json.Unmarshal(text, &object) != nil {
 		return nil, errs.Invalid(errs.Field{Field: strings.TrimSuffix(at, "."), Message: "this must be an object"})
@@ -310,7 +310,7 @@ func (p *porter) receive(r *http.Request, use func(*archive.Archive) error) erro
 		return errs.Wrap(err, "keep an uploaded archive")
 	}
 	defer func() { _ = file.Close() }()
-	if err := os.Remove(file.Name()); err != nil {
+	if err := os.Remove(file.Name()); err != nil { //nolint:gosec // the name is ours
 		return errs.Wrap(err, "keep an uploaded archive")
 	}
 	size, err := p.upload(r, file)

@@ -268,7 +268,7 @@ func (r resource) list(ctx context.Context, d *definitions.Definitions, cursors 
 		}
 	}
 	path := "/v2/workspaces/" + in.WorkspaceID + "/" + r.names
-	offset, err := in.Page.From(ctx, cursors, path+"?"+query.Encode())
+	offset, err := in.From(ctx, cursors, path+"?"+query.Encode())
 	if err != nil {
 		return nil, err
 	}

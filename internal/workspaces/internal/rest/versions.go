@@ -32,7 +32,7 @@ func versionView(v store.Version) Version {
 
 // SaveVersion is the body that saves a version.
 type SaveVersion struct {
-	Name        string          `json:"name,omitempty" maxLength:"15" doc:"Its name: 1 to 15 letters, digits and _ . -; made from the day when absent."`
+	Name        string            `json:"name,omitempty" maxLength:"15" doc:"Its name: 1 to 15 letters, digits and _ . -; made from the day when absent."`
 	Description json.RawMessage   `json:"description,omitempty" doc:"What it is: a text, or texts by language."`
 	Repository  *RepositoryChoice `json:"repository,omitempty" doc:"The repository that it goes to; the service's own storage when absent."`
 }

@@ -279,7 +279,7 @@ func list(ctx context.Context, e *engine.Engine, cursors *restapi.Cursors, in *l
 		}
 	}
 	const path = "/v2/workspaces"
-	offset, err := in.Page.From(ctx, cursors, path+"?"+query.Encode())
+	offset, err := in.From(ctx, cursors, path+"?"+query.Encode())
 	if err != nil {
 		return nil, err
 	}
