@@ -153,3 +153,19 @@ func TestSecretsSurviveTheirOwnExport(t *testing.T) {
 		}
 	})
 }
+
+// The security is a text like every other document, and taking a workspace away leaves a trace.
+func TestSecurityTextAndExports(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, h *house) {
+		ann := h.user("ann")
+		at := ann.workspace("Mine")
+		if text := ann.yaml(at + "/security"); !contains(text, "# Who may do what in this workspace.") {
+			t.Errorf("security: %s", text)
+		}
+		ann.get(at + "/export").want(http.StatusOK)
+		if event := h.payload(at, "workspaces.exported"); event.text("actor.userId") != "ann" || event.text("version.name") != "current" {
+			t.Errorf("event: %s", event.body)
+		}
+	})
+}

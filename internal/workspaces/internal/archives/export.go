@@ -5,7 +5,10 @@ import (
 	"io"
 	"slices"
 
+	"atelier/internal/access"
 	"atelier/internal/dsul"
+	"atelier/internal/envelope"
+	"atelier/internal/sqldb"
 	"atelier/internal/workspaces"
 	"atelier/internal/workspaces/internal/archive"
 	"atelier/internal/workspaces/internal/definitions"
@@ -47,6 +50,9 @@ func (a *Archives) Export(ctx context.Context, ref, version string) (Export, err
 	if err != nil {
 		return Export{}, err
 	}
+	if err := a.tellExport(ctx, w, version); err != nil {
+		return Export{}, err
+	}
 	return Export{Name: w.ID + "-" + version + ".zip", Write: func(out io.Writer) error { return archive.Write(out, version, files, info) }}, nil
 }
 
@@ -65,6 +71,16 @@ func (a *Archives) leavingText(ctx context.Context, workspaceID string, entry st
 		return nil, err
 	}
 	return safe.Text, nil
+}
+
+// tellExport notes who took the definition of a workspace away.
+func (a *Archives) tellExport(ctx context.Context, w workspaces.Workspace, version string) error {
+	return a.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		return a.Definitions.Audit(ctx, tx, w.ID, envelope.Act{
+			Type: "workspaces.exported", TargetType: access.SubjectWorkspaces, TargetID: w.ID,
+			Payload: map[string]any{"workspace": map[string]any{"id": w.ID, "slug": w.Slug, "name": w.Name}, "version": map[string]any{"name": version}},
+		})
+	})
 }
 
 // info is what the archive says of itself.

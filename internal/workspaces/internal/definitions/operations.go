@@ -11,7 +11,7 @@ import (
 )
 
 // leaseTime is how long an operation is believed to live without a sign of it.
-const leaseTime = 30 * time.Second
+const leaseTime = 8 * time.Second
 
 // Operation is something long that holds the write lock of a workspace: an import, a pull, a push.
 type Operation struct {

@@ -11,7 +11,7 @@ import (
 
 // How often the service looks for what is to be tidied: operations whose process is gone, and everything else.
 const (
-	recoverEvery = 10 * time.Second
+	recoverEvery = 2 * time.Second
 	tidyEvery    = time.Hour
 )
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"atelier/internal/access"
+	"atelier/internal/dsul"
 	"atelier/internal/errs"
 	"atelier/internal/restapi"
 	"atelier/internal/workspaces/internal/engine"
@@ -72,6 +73,31 @@ type setSecurityInput struct {
 
 type rolesOutput struct{ Body []access.RoleName }
 
+type readSecurityInput struct {
+	InWorkspace
+
+	Accept string `header:"Accept" maxLength:"1000" doc:"application/yaml asks for the text, byte for byte as it was written."`
+}
+
+// readSecurity answers in the form that the client asks for.
+func readSecurity(ctx context.Context, e *engine.Engine, in *readSecurityInput) (*documentOutput, error) {
+	stored, err := securityAnswer(e.Security(ctx, in.WorkspaceID))
+	if err != nil {
+		return nil, err
+	}
+	out := &documentOutput{Status: http.StatusOK, ETag: stored.ETag, ContentType: mediaJSON}
+	if !wantsYAML(in.Accept) {
+		out.Body, err = json.Marshal(stored.Body)
+		return out, err
+	}
+	document, err := e.Definitions.Read(ctx, in.WorkspaceID, dsul.Security, "")
+	if err != nil {
+		return nil, err
+	}
+	out.ContentType, out.Body = mediaYAML+"; charset=utf-8", document.Parsed.Text
+	return out, nil
+}
+
 // RegisterSecurity adds the operations on the security document.
 func RegisterSecurity(api *restapi.API, e *engine.Engine) {
 	const path = "/v2/workspaces/{workspaceId}/security"
@@ -79,8 +105,9 @@ func RegisterSecurity(api *restapi.API, e *engine.Engine) {
 	restapi.Register(api, restapi.Operation{
 		ID: "getSecurity", Method: http.MethodGet, Path: path, Tag: "Security", Policy: access.Callers, Scope: access.WorkspacesRead,
 		Summary: "Read the security document", Description: "The roles and rules of a workspace.", Errors: denied,
-	}, func(ctx context.Context, in *InWorkspace) (*securityOutput, error) {
-		return securityAnswer(e.Security(ctx, in.WorkspaceID))
+		Gives: []restapi.Media{{Type: mediaJSON, Of: securityOutput{}.Body}, {Type: mediaYAML, Of: ""}},
+	}, func(ctx context.Context, in *readSecurityInput) (*documentOutput, error) {
+		return readSecurity(ctx, e, in)
 	})
 	restapi.Register(api, restapi.Operation{
 		ID: "setSecurity", Method: http.MethodPut, Path: path, Tag: "Security", Policy: access.Callers, Scope: access.WorkspacesWrite,
