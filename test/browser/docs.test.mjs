@@ -137,8 +137,8 @@ test("the filter narrows the navigation, by keyboard alone", async () => {
   const visible = page.locator("#docs-groups a:visible");
   await page.keyboard.press("/");
   assert.equal(await page.evaluate(() => document.activeElement.id), "docs-filter");
-  await page.keyboard.type("workspaces DELETE");
-  const wanted = operations.filter((op) => op.method === "DELETE" && op.path.includes("workspaces"));
+  await page.keyboard.type("/v2/workspaces DELETE");
+  const wanted = operations.filter((op) => op.method === "DELETE" && op.path.includes("/v2/workspaces"));
   assert.equal(await visible.count(), wanted.length);
   assert.equal(await page.locator("#docs-count").textContent(), `${wanted.length} of ${operations.length} operations`);
   await page.keyboard.press("Enter");

@@ -169,3 +169,12 @@ func TestSecurityTextAndExports(t *testing.T) {
 		}
 	})
 }
+
+// The example of the API document works as it is.
+func TestExampleOfAWorkspace(t *testing.T) {
+	t.Parallel()
+	each(t, func(_ *testing.T, h *house) {
+		h.user("ann").post("/v2/workspaces", `{"name":"Orders","slug":"orders","description":"Takes orders","photo":"https://example.com/orders.png","labels":["team:sales"],
+			"config":{"value":{}},"blocks":{},"registerWorkspace":true,"secrets":{},"events":{}}`).want(http.StatusCreated)
+	})
+}

@@ -40,14 +40,14 @@ type PageDefinition struct {
 
 // WorkspaceDefinition is what callers may set of a workspace: its index.
 type WorkspaceDefinition struct {
-	Name              string         `json:"name,omitempty" minLength:"1" maxLength:"60" doc:"The name people see. A new workspace needs one."`
-	Slug              string         `json:"slug,omitempty" maxLength:"64" doc:"The technical name; made from the name when absent."`
-	Description       Text           `json:"description,omitempty" doc:"What it is for: a text, or texts by language."`
-	Photo             string         `json:"photo,omitempty" doc:"The address of its picture."`
-	Labels            []string       `json:"labels,omitempty" doc:"Labels, for filters and groups."`
-	Config            map[string]any `json:"config,omitempty" doc:"Its configuration: schema, block and value."`
-	Blocks            map[string]any `json:"blocks,omitempty" doc:"Its own blocks, by slug."`
+	Name              string         `json:"name,omitempty" minLength:"1" maxLength:"60" example:"Orders" doc:"The name people see. A new workspace needs one."`
+	Slug              string         `json:"slug,omitempty" maxLength:"64" example:"orders" doc:"The technical name; made from the name when absent."`
+	Description       Text           `json:"description,omitempty" example:"\"Takes orders\"" doc:"What it is for: a text, or texts by language."`
+	Photo             string         `json:"photo,omitempty" example:"https://example.com/orders.png" doc:"The address of its picture."`
+	Labels            []string       `json:"labels,omitempty" example:"[\"team:sales\"]" doc:"Labels, for filters and groups."`
+	Config            map[string]any `json:"config,omitempty" example:"{\"value\":{}}" doc:"Its configuration: schema, block and value."`
+	Blocks            map[string]any `json:"blocks,omitempty" example:"{}" doc:"Its own blocks, by slug."`
 	RegisterWorkspace *bool          `json:"registerWorkspace,omitempty" doc:"Whether other workspaces can look it up by its slug."`
-	Secrets           map[string]any `json:"secrets,omitempty" doc:"The schema of the secrets that it expects."`
-	Events            map[string]any `json:"events,omitempty" doc:"The types of its events."`
+	Secrets           map[string]any `json:"secrets,omitempty" example:"{}" doc:"The schema of the secrets that it expects."`
+	Events            map[string]any `json:"events,omitempty" example:"{}" doc:"The types of its events."`
 }
