@@ -88,6 +88,7 @@ func readSecurity(ctx context.Context, e *engine.Engine, in *readSecurityInput) 
 	out := &documentOutput{Status: http.StatusOK, ETag: stored.ETag, ContentType: mediaJSON}
 	if !wantsYAML(in.Accept) {
 		out.Body, err = json.Marshal(stored.Body)
+		out.Body = append(out.Body, '\n')
 		return out, err
 	}
 	document, err := e.Definitions.Read(ctx, in.WorkspaceID, dsul.Security, "")

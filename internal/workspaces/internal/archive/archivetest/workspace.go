@@ -80,7 +80,7 @@ func (p *pen) keep(path, text string) {
 
 // comment is a comment or nothing.
 func (p *pen) comment() string {
-	return p.pick("", "", "", "# TODO: ask Zoë about this\n", "# -----\n#  注意: keep in order\n", "\n", "#\n", "# 100% {{not}} a template\n")
+	return p.pick("", "", "", "# ask Zoë about this\n", "# -----\n#  注意: keep in order\n", "\n", "#\n", "# 100% {{not}} a template\n")
 }
 
 // name is a display name, as it is written in YAML.
