@@ -84,7 +84,7 @@ test("every operation of the document is on the page, and nothing else is loaded
       ...Object.entries(op.responses).flatMap(([status, response]) => [status, ...(response["x-error-codes"] ?? [])])];
     for (const part of parts) assert.ok(text.includes(part), `${op.operationId} does not show ${part}`);
     const body = op.requestBody?.content["application/json"]?.schema;
-    if (body?.additionalProperties && !body.properties) assert.ok(text.includes("map of any JSON"), `${op.operationId} does not say that its body is free`);
+    if (body?.additionalProperties && !body.properties) assert.ok(text.includes("map of "), `${op.operationId} does not say that its body is a map`);
     else if (body) assert.ok(await article(op).locator(".fields > li").count() > 0, `${op.operationId} does not show its body`);
     if (op.security.length === 0) assert.ok(text.includes("No credential needed"), op.operationId);
   }
@@ -143,8 +143,10 @@ test("the filter narrows the navigation, by keyboard alone", async () => {
   assert.ok(wanted.length > 0 && wanted.length < operations.length);
   assert.equal(await visible.count(), wanted.length);
   assert.equal(await page.locator("#docs-count").textContent(), `${wanted.length} of ${operations.length} operations`);
+  const first = await visible.first().getAttribute("href");
+  assert.ok(wanted.some((op) => first === `#${op.operationId}`), first);
   await page.keyboard.press("Enter");
-  assert.equal(new URL(page.url()).hash, `#${wanted[0].operationId}`);
+  assert.equal(new URL(page.url()).hash, first);
   await page.locator("#docs-filter").focus();
   await page.keyboard.press("Escape");
   assert.equal(await visible.count(), operations.length);
