@@ -100,6 +100,7 @@ func rootCommand(p process) *cobra.Command {
 		openapiCommand(p),
 		doctorCommand(p),
 		lintCommand(p),
+		mergeDriverCommand(p),
 		backupCommand(p),
 		restoreCommand(p),
 		keysCommand(p),

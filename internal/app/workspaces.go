@@ -2,9 +2,11 @@ package app
 
 import (
 	"context"
+	"fmt"
 
 	"atelier/internal/config"
 	"atelier/internal/gateway"
+	"atelier/internal/gitcmd"
 	"atelier/internal/lifecycle"
 	"atelier/internal/readiness"
 	workspaces "atelier/internal/workspaces/service"
@@ -19,18 +21,43 @@ func buildWorkspaces(ctx context.Context, s *services) error {
 		p.gitModule(),
 		s.gatewayModule(),
 	)
+	platform, err := workspaces.ReadPlatform(opts.Environ, workspaces.PlatformSettings{
+		Groups: opts.Config.WorkspaceGroups, StartupGroups: opts.Config.StartupGroups, StartupRepository: opts.Config.StartupRepository,
+	})
+	if err != nil {
+		return err
+	}
+	versioning, err := s.app.versioning()
+	if err != nil {
+		return err
+	}
 	service := workspaces.New(workspaces.Deps{
 		Log: opts.Log, Clock: opts.Clock, IDs: opts.IDs, DB: p.db, Bus: p.bus, Cursors: p.cursors, Checker: checker,
 		Access: p.access, Keys: p.apiKeys, People: gateway.NewDirectory(opts.Config), MaxBody: int64(opts.Config.RequestMaxSize),
 		EventMaxLen: opts.Config.EventMaxLen, LockTimeout: opts.Config.WriteLockTimeout, BinAge: opts.Config.BinAge, HistoryAge: opts.Config.HistoryAge,
-		Vault: p.vault, Environ: opts.Environ, Blobs: p.blobs, Links: p.links, Uploads: uploads(opts.Config), Referenced: gateway.UsesContent,
+		Vault: p.vault, Environ: opts.Environ, Platform: platform, Versioning: versioning, Blobs: p.blobs, Links: p.links, Uploads: uploads(opts.Config), Referenced: gateway.UsesContent,
 	})
 	if err := service.Prepare(ctx, p.embedded() && p.db.Driver() == "sqlite"); err != nil {
 		return err
 	}
-	s.app.group.Add(lifecycle.Worker("tidying of workspaces", service.Tidy), lifecycle.Worker("sweep of files", service.KeepFiles))
+	s.app.group.Add(lifecycle.Worker("tidying of workspaces", service.Tidy), lifecycle.Worker("sweep of files", service.KeepFiles),
+		lifecycle.Worker("repositories of workspaces", service.Sync), lifecycle.Worker("bulk operations", service.Bulk))
 	s.add("workspaces", service.API.Handler(), checker)
 	return nil
+}
+
+// versioning is what pushes and pulls need.
+func (a *App) versioning() (workspaces.Versioning, error) {
+	cfg := a.opts.Config
+	given := workspaces.Versioning{Git: a.parts.git, Network: a.parts.egress, Folder: cfg.GitDir(), WatchEvery: cfg.DriftInterval}
+	if cfg.GitSigningKey == "" {
+		return given, nil
+	}
+	var err error
+	if given.Signer, err = gitcmd.ParseSigner(cfg.GitSigningKey.Reveal()); err != nil {
+		return given, fmt.Errorf("GIT_SIGNING_KEY: %w", err)
+	}
+	return given, nil
 }
 
 // uploads are the settings of files.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,6 +79,14 @@ func (c Config) FilesURL() string {
 		return c.DownloadURL
 	}
 	return c.PublicURL()
+}
+
+// GitDir is where clones of repositories are kept.
+func (c Config) GitDir() string {
+	if c.GitDirPath != "" {
+		return c.GitDirPath
+	}
+	return filepath.Join(c.DataDir, "versioning")
 }
 
 // Console is the address of the console: CONSOLE_URL, or else this installation's own pages.

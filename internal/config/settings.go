@@ -123,6 +123,13 @@ type Config struct {
 	BinAge           time.Duration `env:"WORKSPACE_BIN_DAYS" default:"720h" unit:"d" min:"0s" max:"87600h" doc:"How long a deleted workspace can be restored, in days."`
 	HistoryAge       time.Duration `env:"WORKSPACE_HISTORY_DAYS" default:"2160h" unit:"d" min:"24h" max:"87600h" doc:"How long the edits of a workspace can be looked up and undone, in days."`
 
+	WorkspaceGroups   string        `group:"Platform repositories" env:"WORKSPACE_GROUPS" default:"" doc:"Groups of workspaces, for bulk operations: a JSON object from names to lists of labels, any of which a workspace needs to be in the group. WORKSPACES_GROUP_{name}_LABELS, a comma list of labels, defines one group."`
+	StartupGroups     []string      `env:"STARTUP_IMPORT_GROUPS" default:"" doc:"The groups that are imported from STARTUP_IMPORT_REPOSITORY when the workspaces service starts, one after another."`
+	StartupRepository string        `env:"STARTUP_IMPORT_REPOSITORY" default:"" doc:"The id of the platform repository that STARTUP_IMPORT_GROUPS are imported from."`
+	GitDirPath        string        `env:"WORKSPACES_STORAGE_GIT_DIRPATH" default:"" doc:"Where clones of repositories are kept. They are a cache and can be removed at any time. Empty means versioning in DATA_DIR."`
+	GitSigningKey     Secret        `env:"GIT_SIGNING_KEY" default:"" doc:"An SSH private key without a passphrase that signs the commits of pushes and merges. Empty means that they are not signed."`
+	DriftInterval     time.Duration `env:"WORKSPACES_DRIFT_INTERVAL" default:"5m" min:"0s" max:"24h" doc:"How often each workspace is compared with the repositories it was pushed to or pulled from. 0s turns it off."`
+
 	EventMaxLen int `group:"Events" env:"BROKER_EMIT_MAXLEN" default:"100000" min:"1000" max:"10000000" doc:"The largest event, in characters."`
 
 	EgressAllowedNetworks []string `group:"Outbound" env:"EGRESS_ALLOWED_NETWORKS" default:"" form:"network" doc:"Private networks that calls made for users may reach, as a comma list of CIDRs or addresses."`

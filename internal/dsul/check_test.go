@@ -330,6 +330,18 @@ events: {types: {usage: {schema: {a: {type: number}}}}, mapping: {b: c}}`), "", 
 		{"events", "name: x\nevents: {types: {a/b: {schema: {c: {type: d}}}, e: {fields: 1}}, mapping: 3}", `events.types["a/b"] bad_event; events.types["a/b"].schema.c.type bad_value; events.types.e.fields unknown_key`, "events.mapping wrong_type"},
 		{"register", "name: x\nregisterWorkspace: maybe", "registerWorkspace wrong_type", ""},
 		{"unknown", "name: x\nautomation: {}", "automation unknown_key", ""},
+		{
+			"repositories", "name: x\nrepositories: {main: {name: M, type: git, mode: write-only, config: {url: u, branch: b, dirpath: d, hostKey: k, " +
+				"auth: {user: u, password: p, sshkey: s}}, pull: {exclude: [{path: index}]}}, my repo.2: {name: A, type: archive}, b: {name: B, config: , pull: }}", "", "",
+		},
+		{
+			"repositories with mistakes", "name: x\nrepositories: {-a: {name: x}, b: {name: ' ', type: filesystem, mode: none, config: {token: 1, url: 7, auth: {password: 12345, token: t}}, pull: {include: []}}, " +
+				"c: , d: {config: [], pull: {exclude: [{}, index]}}}",
+			"repositories.-a bad_id; repositories.b.name bad_name; repositories.b.type bad_value; repositories.b.mode bad_value; repositories.b.config.token unknown_key; " +
+				"repositories.b.config.url wrong_type; repositories.b.config.auth.password wrong_type; repositories.b.config.auth.token unknown_key; repositories.b.pull.include unknown_key; " +
+				"repositories.c wrong_type; repositories.d.config wrong_type; repositories.d.pull.exclude[0].path missing_key; repositories.d.pull.exclude[1] wrong_type; repositories.d.name missing_key", "",
+		},
+		{"repositories as a list", "name: x\nrepositories: [a]", "repositories wrong_type", ""},
 	}.run(t, dsul.Index, "%s\n")
 }
 
@@ -342,7 +354,7 @@ func TestKeysOfTheService(t *testing.T) {
 		dsul.Import:     {"appSlug: x", "id workspaceId automations events blocks photo checksum createdAt createdBy updatedAt updatedBy", ""},
 		dsul.Index: {
 			"name: x", "checksum createdAt createdBy updatedAt updatedBy",
-			"id writeLock repositories platformRepositories customDomains automations pages imports",
+			"id writeLock platformRepositories customDomains automations pages imports",
 		},
 	} {
 		for code, keys := range map[string]string{"server_owned": test.owned, "unknown_key": test.unknown} {
@@ -362,6 +374,22 @@ func TestKeysOfTheService(t *testing.T) {
 	d, _ := dsul.Parse(dsul.Security, "", []byte("anything: goes\n"))
 	if problems := d.Check(dsul.Strict); len(problems) > 0 {
 		t.Errorf("the security document belongs to package access: %v", problems)
+	}
+}
+
+// What the service says of a repository is known to imports, and not for a caller to say; a password is never repeated.
+func TestRepositoriesKeepSecrets(t *testing.T) {
+	t.Parallel()
+	d, _ := dsul.Parse(dsul.Index, "", []byte("name: x\nrepositories: {a: {name: A, groups: [base], config: {auth: {password: 42424242, sshkey: [x]}}}}\n"))
+	if wrong, _ := found(d.Check(dsul.Lenient)); len(wrong) > 0 {
+		t.Errorf("an import: %v", wrong)
+	}
+	problems := d.Check(dsul.Strict)
+	if wrong, _ := found(problems); !slices.Contains(wrong, "repositories.a.groups server_owned") {
+		t.Errorf("an edit: %v", wrong)
+	}
+	if text := fmt.Sprint(problems); strings.Contains(text, "4242") {
+		t.Errorf("the password is repeated: %s", text)
 	}
 }
 

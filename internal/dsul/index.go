@@ -7,18 +7,19 @@ import (
 )
 
 // index checks the document of a workspace itself. What else an exported one holds is known, but nobody may write it here:
-// it has routes and rights of its own.
+// it has routes and rights of its own. What its repositories mean is for their own package to check; here they have a shape.
 func (c *checker) index(root *yaml.Node) {
 	known := fields{
 		"slug": workspaceSlug, "name?": workspaceName, "description": localized, "photo": address, "labels": labels(),
 		"config": shape(fields{"schema": fieldsOf, "block": words, "value": free}),
 		"blocks": blocks, "registerWorkspace": flag, "secrets": shape(fields{"schema": fieldsOf}),
-		"events":     shape(fields{"types": eventTypes, "mapping": mapOf(free)}),
-		"checksum~":  nil,
-		"createdAt~": nil, "createdBy~": nil, "updatedAt~": nil, "updatedBy~": nil, "workspaceId~": nil, "workspaceSlug~": nil,
+		"events":       shape(fields{"types": eventTypes, "mapping": mapOf(free)}),
+		"repositories": repositories,
+		"checksum~":    nil,
+		"createdAt~":   nil, "createdBy~": nil, "updatedAt~": nil, "updatedBy~": nil, "workspaceId~": nil, "workspaceSlug~": nil,
 	}
 	if c.mode == Lenient {
-		for key := range strings.FieldsSeq("id writeLock repositories platformRepositories customDomains automations pages imports permissions versions") {
+		for key := range strings.FieldsSeq("id writeLock platformRepositories customDomains automations pages imports permissions versions") {
 			known[key] = free
 		}
 	}

@@ -40,6 +40,9 @@ func (g *Gateway) byToken(r *http.Request, authorization string) (access.Princip
 		return access.Principal{}, nil
 	}
 	scheme, token, ok := strings.Cut(authorization, " ")
+	if ok && strings.EqualFold(scheme, "basic") && strings.HasPrefix(r.URL.Path, gitPrefix) {
+		return g.byPassword(r)
+	}
 	if !ok || !strings.EqualFold(scheme, "bearer") {
 		return access.Principal{}, errs.New(errs.InvalidToken, "Send the token in the Authorization header, as Bearer <token>.")
 	}
@@ -73,7 +76,7 @@ func (g *Gateway) byKey(r *http.Request, key string) (access.Principal, error) {
 // need somebody say why.
 func (g *Gateway) byCookie(r *http.Request) (access.Principal, error) {
 	token := g.cookies.TokenOf(r)
-	if token == "" || strings.HasPrefix(r.URL.Path, protocolPaths) {
+	if token == "" || strings.HasPrefix(r.URL.Path, protocolPaths) || strings.HasPrefix(r.URL.Path, gitPrefix) { // git sends none
 		return access.Principal{}, nil
 	}
 	p, err := g.identity.Authenticate(r.Context(), token)

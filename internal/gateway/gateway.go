@@ -219,6 +219,9 @@ func (g *Gateway) FollowWorkspaces(ctx context.Context) error { return g.oidc.Co
 // ServeHTTP authenticates the request and hands it on.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	httpx.StripInternal(r.Header)
+	if strings.HasPrefix(r.URL.Path, gitPrefix) {
+		w = &asking{ResponseWriter: w}
+	}
 	principal, err := g.authenticate(r)
 	if err != nil {
 		g.api.Errors().Write(w, r, err)

@@ -13,6 +13,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -45,6 +46,7 @@ const (
 	remoteDialTimeout = time.Second
 	remoteIdleConns   = 256
 	remoteIdleTimeout = 55 * time.Second // shorter than the service keeps them
+	remoteBodyStall   = 30 * time.Second
 )
 
 // NewRemote returns the handler of a service at an address.
@@ -122,10 +124,16 @@ func (r *Remote) failed(service Service) func(http.ResponseWriter, *http.Request
 
 // ServeHTTP hands the request on. The service's response headers replace those the gateway has prepared.
 func (r *Remote) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if httpx.WantsEvents(req) || strings.HasPrefix(req.URL.Path, gitPrefix) { // it goes on for as long as the service lets it
+		endless, done := httpx.Endless(w, req)
+		defer done()
+		req = endless
+	}
 	if req.Body != nil && req.Body != http.NoBody {
 		body := &noted{ReadCloser: req.Body}
 		req = req.WithContext(context.WithValue(req.Context(), notedKey{}, body))
 		req.Body = body
+		httpx.Patient(w, req, remoteBodyStall) // whether it may take long, the service decides
 	}
 	r.proxy.ServeHTTP(&replacing{ResponseWriter: w, header: http.Header{}}, req)
 }

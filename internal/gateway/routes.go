@@ -24,12 +24,13 @@ const (
 	filesPrefix    = "/v2/files/"
 	pagesPrefix    = "/v2/pages/"
 	appsPrefix     = "/v2/apps"
+	gitPrefix      = "/git/"
 )
 
 // ofServices tells whether a path is that of a service behind the gateway.
 func ofServices(path string) bool {
 	return strings.HasPrefix(path, servicesPrefix) || strings.HasPrefix(path, filesPrefix) || strings.HasPrefix(path, pagesPrefix) ||
-		strings.HasPrefix(path, appsPrefix)
+		strings.HasPrefix(path, appsPrefix) || strings.HasPrefix(path, gitPrefix)
 }
 
 // shows tells whether a request asks for something that may be for everybody: a page or a file, which browsers show.
@@ -48,5 +49,6 @@ func Routes() []Route {
 		{pagesPrefix, Workspaces},
 		{appsPrefix, Workspaces},
 		{appsPrefix + "/", Workspaces},
+		{gitPrefix, Workspaces},
 	}
 }

@@ -64,3 +64,18 @@ func (c Command) String() string {
 	}
 	return "git " + string(c.words[0])
 }
+
+// and adds words.
+func (c Command) and(words ...word) Command {
+	c.words = append(c.words[:len(c.words):len(c.words)], words...)
+	return c
+}
+
+// option adds an option with a value that was checked: as one word with its name, which ends with "=", it cannot become
+// another option.
+func (c Command) option(name word, value string) Command {
+	if !strings.HasSuffix(string(name), "=") || strings.ContainsAny(value, "\x00\n") {
+		c.err = errors.Join(c.err, fmt.Errorf("the value of %s cannot be given", name))
+	}
+	return c.and(name + word(value))
+}

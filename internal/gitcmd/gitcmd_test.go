@@ -1,11 +1,14 @@
 package gitcmd_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -144,6 +147,40 @@ func TestExitCodes(t *testing.T) {
 	exit, ok := errors.AsType[*gitcmd.ExitError](err)
 	if !ok || exit.Code != 128 || !strings.Contains(exit.Stderr, "HEAD") || exit.Command != "git cat-file" {
 		t.Errorf("got %#v, want code 128 with what git said", err)
+	}
+}
+
+// When we are killed, git does not live on: a push that nobody knows of any more must not arrive.
+func TestEndsWithUs(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIPPED: only Linux ends children with their parent")
+	}
+	const role = "ATELIER_TEST_SLEEPER"
+	if os.Getenv(role) != "" {
+		_ = fake(t, "git-sleeps").Run(t.Context(), "", gitcmd.NewCommand("push"), nil, os.Stdout)
+		return
+	}
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	us := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestEndsWithUs$")
+	us.Env, us.Stdout = append(os.Environ(), role+"=1"), writer
+	if err := us.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = writer.Close()
+	lines := bufio.NewReader(reader)
+	if line, err := lines.ReadString('\n'); err != nil || line != "started\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	_ = us.Process.Kill()
+	_ = us.Wait()
+	_ = reader.SetReadDeadline(clock.System{}.Now().Add(10 * time.Second))
+	if _, err := io.Copy(io.Discard, lines); err != nil {
+		t.Errorf("git lives on: %v", err)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"maps"
 	"math"
 	"net/http"
 	"os"
@@ -54,12 +53,6 @@ func (p *Problem) ContentType(string) string {
 	return "application/json"
 }
 
-type flatError struct {
-	Error   errs.Code      `json:"error"`
-	Message string         `json:"message"`
-	Details map[string]any `json:"details,omitempty"`
-}
-
 type nestedError struct {
 	Error nestedBody `json:"error"`
 }
@@ -83,7 +76,7 @@ type problemDetails struct {
 
 // MarshalJSON writes the shape of the request.
 func (p *Problem) MarshalJSON() ([]byte, error) {
-	details := p.details()
+	details := p.err.AllDetails()
 	switch p.info.Shape {
 	case ShapeNested:
 		return json.Marshal(nestedError{nestedBody{
@@ -96,22 +89,7 @@ func (p *Problem) MarshalJSON() ([]byte, error) {
 		})
 	case ShapeFlat:
 	}
-	return json.Marshal(flatError{Error: p.err.Code, Message: p.err.Message, Details: details})
-}
-
-func (p *Problem) details() map[string]any {
-	if len(p.err.Fields) == 0 && p.err.RetryAfter == 0 {
-		return p.err.Details
-	}
-	details := make(map[string]any, len(p.err.Details)+2)
-	maps.Copy(details, p.err.Details)
-	if len(p.err.Fields) > 0 {
-		details["errors"] = p.err.Fields
-	}
-	if p.err.RetryAfter > 0 {
-		details["retryAfter"] = p.err.RetryAfter.Seconds()
-	}
-	return details
+	return json.Marshal(p.err.Show())
 }
 
 // Prepare sets the response headers that go with the error.

@@ -65,7 +65,7 @@ func NewFront(cfg FrontConfig, next http.Handler) *Front {
 
 // ServeHTTP serves one request.
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	info := &Info{Started: f.cfg.Clock.Now(), Shape: ShapeFlat, Client: f.client(r), CorrelationID: f.correlationID(r), Agent: agent(r)}
+	info := &Info{Started: f.cfg.Clock.Now(), Shape: ShapeFlat, Client: f.client(r), CorrelationID: f.correlationID(r), Agent: agent(r), connection: r.Context()}
 	if WantsProblem(r.Header) {
 		info.Shape = ShapeProblem
 	}

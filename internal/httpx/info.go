@@ -24,6 +24,9 @@ type Info struct {
 	Started time.Time
 	// Route is the path pattern of the operation that served it, for metrics; set by the operation.
 	Route string
+
+	// connection ends when the client leaves; the request's own context also ends when its time is up.
+	connection context.Context //nolint:containedctx // a request has one, as http.Request does
 }
 
 // Shape is a way to write an error.

@@ -92,7 +92,7 @@ func (c *politeConn) Write(b []byte) (int, error) {
 		return c.Conn.Write(b)
 	}
 	status, message := refusalOf(b)
-	body, err := json.Marshal(flatError{Error: errs.InvalidRequest, Message: message})
+	body, err := json.Marshal(errs.Shown{Error: errs.InvalidRequest, Message: message})
 	if err != nil {
 		return c.Conn.Write(b)
 	}

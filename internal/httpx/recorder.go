@@ -10,12 +10,13 @@ type recorder struct {
 	http.ResponseWriter
 	status int
 	bytes  int64
+	// readBy is when a body must have come, whoever is patient with it: there has to be time left to say that it has not. It
+	// is zero when there is no such time.
 	readBy time.Time
 }
 
 const (
-	// bodyTimeout bounds how long a client may take to send a body. When a request may not take that long altogether it is
-	// nine tenths of that, so that there is time left to say so.
+	// bodyTimeout bounds how long a client may take to send a body, unless the handler is patient with it.
 	bodyTimeout = 30 * time.Second
 	// writeGrace is what a slow reader gets beyond the request timeout to take the answer.
 	writeGrace = 5 * time.Second
@@ -25,17 +26,19 @@ const (
 // machine's time only, so that is taken from the context and not from our clock.
 func (w *recorder) limit(r *http.Request, timeout time.Duration) {
 	ends, _ := r.Context().Deadline()
-	w.readBy = ends.Add(min(bodyTimeout, timeout/10*9) - timeout)
+	begun := ends.Add(-timeout)
+	w.readBy = begun.Add(timeout / 10 * 9)
 	connection := http.NewResponseController(w.ResponseWriter)
 	if r.Body != nil && r.Body != http.NoBody { // without a body the server watches for the client to leave, for as long as it takes
-		_ = connection.SetReadDeadline(w.readBy)
+		_ = w.SetReadDeadline(begun.Add(bodyTimeout))
 	}
 	_ = connection.SetWriteDeadline(ends.Add(writeGrace))
 }
 
-// SetReadDeadline moves the deadline of the body, never beyond that of the request. The zero time ends it: the body was read.
+// SetReadDeadline moves the deadline of the body, never beyond nine tenths of the time that the request has. The zero time
+// ends it: the body was read.
 func (w *recorder) SetReadDeadline(t time.Time) error {
-	if t.After(w.readBy) {
+	if !w.readBy.IsZero() && t.After(w.readBy) {
 		t = w.readBy
 	}
 	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(t)

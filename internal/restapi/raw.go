@@ -1,17 +1,20 @@
 package restapi
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
 	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"atelier/internal/access"
+	"atelier/internal/errs"
 	"atelier/internal/httpx"
 )
 
@@ -48,7 +51,7 @@ func (a *API) Raw(op Operation, handler func(w http.ResponseWriter, r *http.Requ
 		}
 		if err == nil {
 			limit(w, r, op.MaxBody)
-			err = handler(w, r)
+			err = bodyRefusal(handler(w, r))
 		}
 		if err != nil {
 			a.errors.Write(w, r, err)
@@ -56,18 +59,29 @@ func (a *API) Raw(op Operation, handler func(w http.ResponseWriter, r *http.Requ
 	})
 }
 
-// rawReadTimeout bounds how long a client may take to send a large body.
-const rawReadTimeout = 5 * time.Minute
-
-// limit bounds the size of the body and the time it may take.
+// limit bounds the size of the body, and how long it may stall: a large one may take longer than others.
 func limit(w http.ResponseWriter, r *http.Request, most int64) {
 	if !hasBody(r.Method) {
 		return
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(rawReadTimeout)) //nolint:forbidigo // the network's clock, not ours
+	httpx.Patient(w, r, bodyReadTimeout)
 	if most > 0 {
 		r.Body = http.MaxBytesReader(w, r.Body, most)
 	}
+}
+
+// bodyRefusal is what to answer when a handler gives the error of reading the body as it is.
+func bodyRefusal(err error) error {
+	if _, said := errors.AsType[*errs.Error](err); said || err == nil {
+		return err
+	}
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return errs.New(errs.PayloadTooLarge, "The body is too large.").With("limit", tooLarge.Limit)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return httpx.BodyError(err)
+	}
+	return err
 }
 
 func (a *API) documentRaw(op Operation) *huma.Operation {

@@ -164,7 +164,7 @@ type Operation struct {
 	Hidden bool
 }
 
-// bodyReadTimeout bounds how long a client may take to send a body.
+// bodyReadTimeout bounds how long a client may take to send a body, or the next part of an upload.
 const bodyReadTimeout = 30 * time.Second
 
 var installOnce sync.Once //nolint:gochecknoglobals // guards the one assignment of the library's package variables

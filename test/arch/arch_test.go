@@ -46,7 +46,7 @@ func arrows() map[string]string {
 		"keyring": "access bus clock envelope errs sqldb",
 		// services
 		"gateway":    "access blob bus clock config envelope errs httpx ident keyring kv mail readiness restapi sqldb strictjson",
-		"workspaces": "access blob bus clock dsul envelope errs failpoint httpx ident readiness restapi sqldb strictjson vault",
+		"workspaces": "access blob bus clock dsul envelope errs failpoint gitcmd httpx ident readiness restapi sqldb strictjson vault",
 		"events":     "access bus clock envelope errs readiness restapi sqldb",
 		"automation": "clock readiness restapi sqldb",
 		// the edge

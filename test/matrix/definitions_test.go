@@ -71,6 +71,7 @@ func definitionRows() map[string]row {
 		"GET " + at + "/history":                  {action: "read", subject: ws},
 		"GET " + at + "/history/{revision}/text":  {action: "read", subject: ws, query: "?path=automations/undone", prepare: edit},
 		"POST " + at + "/history/{revision}/undo": {action: "update", subject: ws, prepare: edit},
+		"GET " + at + "/repositories":             {action: "read", subject: ws},
 		"GET " + at + "/versions":                 {action: "read", subject: ws},
 		"POST " + at + "/versions":                {action: "update", subject: ws, body: map[string]any{}, status: http.StatusCreated},
 		"DELETE " + at + "/versions/{version}":    {action: "update", subject: ws, prepare: version},

@@ -43,6 +43,19 @@ func Keys(from, to *yaml.Node) []Change {
 	return c.changes
 }
 
+// Path writes a path of keys and places in lists as a change has it. What is a number counts as a place.
+func Path(parts []string) string {
+	at := spot{}
+	for _, part := range parts {
+		if place, err := strconv.Atoi(part); err == nil && strconv.Itoa(place) == part {
+			at = at.item(place)
+		} else {
+			at = at.below(part)
+		}
+	}
+	return at.path
+}
+
 // resolve reads a node. One that cannot be read, which no stored document is, counts as a text that says so.
 func resolve(node *yaml.Node) *value.Value {
 	v, err := value.Of(node)

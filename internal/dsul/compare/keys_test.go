@@ -160,3 +160,14 @@ func BenchmarkKeys(b *testing.B) {
 		})
 	}
 }
+
+func TestPath(t *testing.T) {
+	t.Parallel()
+	for want, path := range map[string][]string{
+		"": nil, "a": {"a"}, "do[2].set": {"do", "2", "set"}, "[0]": {"0"}, `a["b.c"]`: {"a", "b.c"}, "a.01": {"a", "01"}, `a[""]`: {"a", ""},
+	} {
+		if got := compare.Path(path); got != want {
+			t.Errorf("%q is %q, not %q", path, got, want)
+		}
+	}
+}

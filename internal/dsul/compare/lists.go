@@ -5,15 +5,9 @@ import (
 )
 
 func (c *comparison) lists(at spot, from, to *value.Value) {
-	for _, key := range value.Identities() {
-		before, ok := identities(from.Items, key)
-		if !ok {
-			continue
-		}
-		if after, ok := identities(to.Items, key); ok {
-			c.named(at, key, named{from.Items, before}, named{to.Items, after})
-			return
-		}
+	if key, names, ok := value.Names(from.Items, to.Items); ok {
+		c.named(at, key, named{from.Items, names[0]}, named{to.Items, names[1]})
+		return
 	}
 	pairs := value.Pairs(from.Items, to.Items)
 	removed, added := 0, 0
@@ -46,20 +40,6 @@ func (c *comparison) one(path, kind string, item *value.Value) {
 type named struct {
 	items []*value.Value
 	names []string
-}
-
-// identities gives the names of items by a key; ok is false unless each has one of its own.
-func identities(items []*value.Value, key string) (names []string, ok bool) {
-	seen := make(map[string]bool, len(items))
-	for _, item := range items {
-		name, ok := item.Identity(key)
-		if !ok || seen[name] {
-			return nil, false
-		}
-		seen[name] = true
-		names = append(names, name)
-	}
-	return names, true
 }
 
 // named compares lists by the names of their items. Those that are out of order have been moved.

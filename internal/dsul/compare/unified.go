@@ -3,8 +3,6 @@ package compare
 import (
 	"fmt"
 	"strings"
-
-	"atelier/internal/dsul/internal/lcs"
 )
 
 // Stats counts the lines that a text view adds and takes out.
@@ -21,9 +19,12 @@ const maxContext = 1 << 20
 // unlike are not compared to the last line: the diff is right, but may be longer than it could be.
 func Unified(fromName, toName string, from, to []byte, context int) (string, Stats) {
 	d := &diff{a: lines(string(from)), b: lines(string(to)), context: min(max(context, 0), maxContext)}
-	d.compare()
-	if len(d.edits) == 0 {
+	if d.edits = Lines(d.a, d.b); len(d.edits) == 0 {
 		return "", Stats{}
+	}
+	for _, e := range d.edits {
+		d.stats.Deletions += e.FromEnd - e.From
+		d.stats.Insertions += e.ToEnd - e.To
 	}
 	fmt.Fprintf(&d.out, "--- %s\n+++ %s\n", fileName("a/", fromName, from), fileName("b/", toName, to))
 	d.write()
@@ -71,66 +72,19 @@ func lines(text string) []string {
 	return all
 }
 
-// stretch replaces a[from:fromEnd] by b[to:toEnd].
-type stretch struct{ from, fromEnd, to, toEnd int }
-
 type diff struct {
 	a, b    []string
 	context int
-	edits   []stretch
+	edits   []Stretch
 	stats   Stats
 	out     strings.Builder
-}
-
-// compare finds the edits.
-func (d *diff) compare() {
-	runs := lcs.Common(number(d.a, d.b))
-	at := stretch{}
-	for _, run := range append(runs, lcs.Run{A: len(d.a), B: len(d.b)}) {
-		at.fromEnd, at.toEnd = run.A, run.B
-		if at.fromEnd > at.from || at.toEnd > at.to {
-			d.edits = append(d.edits, at)
-			d.stats.Deletions += at.fromEnd - at.from
-			d.stats.Insertions += at.toEnd - at.to
-		}
-		at = stretch{from: run.A + run.Len, to: run.B + run.Len}
-	}
-}
-
-// number gives equal lines equal numbers. Lines that both texts have at their ends are left to the comparison of numbers:
-// they are the most, and need no table.
-func number(a, b []string) (x, y []int) {
-	x, y = make([]int, len(a)), make([]int, len(b))
-	head := 0
-	for head < min(len(a), len(b)) && a[head] == b[head] {
-		head++
-	}
-	tail := 0
-	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
-	numbers := make(map[string]int, len(a)+len(b)-2*head-2*tail)
-	for _, side := range []struct {
-		lines []string
-		into  []int
-	}{{a[head : len(a)-tail], x[head:]}, {b[head : len(b)-tail], y[head:]}} {
-		for i, line := range side.lines {
-			n, known := numbers[line]
-			if !known {
-				n = len(numbers) + 1
-				numbers[line] = n
-			}
-			side.into[i] = n
-		}
-	}
-	return x, y
 }
 
 // write writes the edits in hunks: those whose contexts touch are in one.
 func (d *diff) write() {
 	for i := 0; i < len(d.edits); {
 		end := i + 1
-		for end < len(d.edits) && d.edits[end].from-d.edits[end-1].fromEnd <= 2*d.context {
+		for end < len(d.edits) && d.edits[end].From-d.edits[end-1].FromEnd <= 2*d.context {
 			end++
 		}
 		d.hunk(d.edits[i:end])
@@ -138,20 +92,20 @@ func (d *diff) write() {
 	}
 }
 
-func (d *diff) hunk(edits []stretch) {
+func (d *diff) hunk(edits []Stretch) {
 	first, last := edits[0], edits[len(edits)-1]
-	before := min(d.context, first.from)
-	after := min(d.context, len(d.a)-last.fromEnd)
-	whole := stretch{first.from - before, last.fromEnd + after, first.to - before, last.toEnd + after}
-	fmt.Fprintf(&d.out, "@@ -%s +%s @@\n", extent(whole.from, whole.fromEnd), extent(whole.to, whole.toEnd))
-	at := whole.from
+	before := min(d.context, first.From)
+	after := min(d.context, len(d.a)-last.FromEnd)
+	whole := Stretch{first.From - before, last.FromEnd + after, first.To - before, last.ToEnd + after}
+	fmt.Fprintf(&d.out, "@@ -%s +%s @@\n", extent(whole.From, whole.FromEnd), extent(whole.To, whole.ToEnd))
+	at := whole.From
 	for _, e := range edits {
-		d.lines(' ', d.a[at:e.from])
-		d.lines('-', d.a[e.from:e.fromEnd])
-		d.lines('+', d.b[e.to:e.toEnd])
-		at = e.fromEnd
+		d.lines(' ', d.a[at:e.From])
+		d.lines('-', d.a[e.From:e.FromEnd])
+		d.lines('+', d.b[e.To:e.ToEnd])
+		at = e.FromEnd
 	}
-	d.lines(' ', d.a[at:whole.fromEnd])
+	d.lines(' ', d.a[at:whole.FromEnd])
 }
 
 // extent is the first line of a stretch and how many there are. One without lines is named by the line before it.

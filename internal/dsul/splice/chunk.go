@@ -7,16 +7,22 @@ type chunk struct{ from, to int }
 // chunks cuts a block collection into the lines of its entries. What stands between two chunks belongs to neither.
 func (d *document) chunks(n *node) []chunk {
 	chunks := make([]chunk, len(n.slots))
-	floor := 0
-	if n.parent == nil {
-		floor = n.intro
-	}
-	for i, s := range n.slots {
-		chunks[i].from = d.lead(n, s, floor)
-		chunks[i].to = d.trail(n, s)
-		floor = chunks[i].to
+	for i := range n.slots {
+		chunks[i] = d.chunk(n, i)
 	}
 	return chunks
+}
+
+// chunk is the lines of one entry or item.
+func (d *document) chunk(n *node, slot int) chunk {
+	floor := 0
+	switch {
+	case slot > 0:
+		floor = d.trail(n, n.slots[slot-1])
+	case n.parent == nil:
+		floor = n.intro
+	}
+	return chunk{d.lead(n, n.slots[slot], floor), d.trail(n, n.slots[slot])}
 }
 
 // lead is where the comments begin that stand directly above an entry, at its column. Those at the very top of the text

@@ -20,6 +20,8 @@ type document struct {
 	value *value.Value
 	root  *node // nil for a text without a document
 	style style
+
+	scalars []stretch // where nothing is a comment, nil before somebody asks
 }
 
 // parse reads a text of one document and what it means. The root is nil when there is no document.

@@ -74,6 +74,9 @@ func (s style) block(v *value.Value, column int) (lines []string, open bool) {
 }
 
 func (s style) item(v *value.Value, column int) (lines []string, open bool) {
+	if lines, ok := s.lender.lines(yaml.SequenceNode, value.Entry{Value: v}, column); ok {
+		return lines, true
+	}
 	f := s.form(v, spot{in: yaml.SequenceNode, column: column})
 	dash := pad(column) + "- "
 	if f.head == "" {
@@ -84,6 +87,9 @@ func (s style) item(v *value.Value, column int) (lines []string, open bool) {
 }
 
 func (s style) entry(e value.Entry, column int) (lines []string, open bool) {
+	if lines, ok := s.lender.lines(yaml.MappingNode, e, column); ok {
+		return lines, true
+	}
 	f := s.form(e.Value, spot{in: yaml.MappingNode, column: column})
 	key, simple := s.key(e, false)
 	first := pad(column) + key + ":"

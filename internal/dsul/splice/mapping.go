@@ -32,7 +32,7 @@ func (e *editor) syncMap(n *node, c change) {
 		e.replace(n, c)
 		return
 	}
-	m.additions()
+	m.additions(c.ordered() || e.style.lender != nil)
 	e.reshape(n, c, m.reshape)
 }
 
@@ -161,10 +161,10 @@ func (m *mapping) inOrder() bool {
 	return true
 }
 
-// additions notes the keys that come: at the end, or where the order wants them.
-func (m *mapping) additions() {
+// additions notes the keys that come: at the end, or each in its place, behind the key that it follows in what is wanted.
+func (m *mapping) additions(placed bool) {
 	behind := len(m.n.slots) - 1
-	if m.change.ordered() {
+	if placed {
 		behind = -1
 	}
 	for _, entry := range m.change.want.Entries {
@@ -172,7 +172,7 @@ func (m *mapping) additions() {
 		switch {
 		case !known:
 			m.insert(behind, addition{entry: entry})
-		case m.change.ordered():
+		case placed:
 			behind = at
 		}
 	}

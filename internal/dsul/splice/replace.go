@@ -15,6 +15,7 @@ const maxFlow = 80
 func (e *editor) replace(n *node, c change) {
 	e.changed.replaced(n, c.want)
 	switch {
+	case e.take(n, c):
 	case n.inFlow || e.style.json:
 		e.replaceInFlow(n, c)
 	case n.parent == nil && n.empty() && n.start == n.end:

@@ -10,13 +10,14 @@ import (
 // style is how a text is written, as far as new parts of it follow.
 type style struct {
 	nl     string
-	step   int    // how far a mapping is indented below its key
-	dash   int    // how far a list is indented below its key
-	single bool   // strings that need quotes get single ones
-	json   bool   // the text is JSON and stays so
-	tight  bool   // JSON without spaces
-	spread bool   // JSON with one entry a line
-	unit   string // how far JSON is indented
+	step   int     // how far a mapping is indented below its key
+	dash   int     // how far a list is indented below its key
+	single bool    // strings that need quotes get single ones
+	json   bool    // the text is JSON and stays so
+	tight  bool    // JSON without spaces
+	spread bool    // JSON with one entry a line
+	unit   string  // how far JSON is indented
+	lender *lender // another document, nil without one
 }
 
 func plainStyle() style { return style{nl: "\n", step: 2, dash: 2} }

@@ -36,6 +36,7 @@ func (e *editor) sync(n *node, c change) {
 	case same && !n.restless && (!n.aliases || len(e.changed) == 0):
 	case c.old.Kind != c.want.Kind || c.old.Tag != c.want.Tag || !c.want.Collection():
 		e.replace(n, c)
+	case !same && e.remarked(n, c) && e.take(n, c):
 	default:
 		if !same {
 			e.changed.becomes(n, c.want)

@@ -97,7 +97,7 @@ func TestAppsArePublished(t *testing.T) {
 		if again.text("description.fr") != "Neuf" || again.text("name") != "The weather" || again.text("version") != "2.0" || again.text("versions.1.name") != made.text("version") {
 			t.Errorf("again: %s", again.body)
 		}
-		if old := eve.get("/v2/apps/weather?version=" + made.text("version")).want(http.StatusOK); old.text("description") != "About Weather" || old.text("version") != "2.0" {
+		if old := eve.get("/v2/apps/weather?version=" + made.text("version")).want(http.StatusOK); old.text("description") != "About Weather" || old.text("version") != made.text("version") {
 			t.Errorf("old: %s", old.body)
 		}
 		if versions := eve.get("/v2/apps/weather/versions").want(http.StatusOK); len(versions.at("").([]any)) != 2 || versions.text("0.name") != "2.0" {
@@ -136,6 +136,11 @@ func TestVersionsNeverChange(t *testing.T) {
 		}
 		if list.at("1.automations.one") == nil || list.text("1.appVersion") != "v1" {
 			t.Errorf("pinned: %s", list.body)
+		}
+		for version, shown := range map[string]string{"": "v2", "current": "v2", "v1": "v1"} {
+			if app := bob.get("/v2/apps/tool?version=" + version).want(http.StatusOK); app.text("version") != shown {
+				t.Errorf("asked for %q: %s", version, app.body)
+			}
 		}
 		// A native version of the workspace can be published as well.
 		ann.publish(at, "tool", "version", "v3", "workspaceVersion", "then").want(http.StatusOK)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"atelier/internal/errs"
+	"atelier/internal/workspaces/internal/store"
 )
 
 // text sends a body as YAML.
@@ -25,6 +26,12 @@ func (c *caller) yaml(path string) string {
 		c.house.t.Errorf("%s: %s", path, kind)
 	}
 	return a.body.String()
+}
+
+// index reads the text of the index of a workspace that was just made.
+func (c *caller) index(at string) string {
+	c.house.t.Helper()
+	return c.get(at + "/history/1/text?path=index").want(http.StatusOK).body.String()
 }
 
 const commented = `# Greets people.
@@ -218,6 +225,76 @@ func TestHistoryAndUndo(t *testing.T) {
 		}
 		ann.post(at+"/history/99999/undo", nil).wantError(http.StatusNotFound, errs.NotFound)
 		ann.get(at+"/history?path=../x").wantError(http.StatusBadRequest, errs.InvalidParameter)
+	})
+}
+
+// The undo of an edit of very many documents is told as one thing, that of a few document by document.
+func TestUndoOfManyDocuments(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, h *house) {
+		ann := h.user("ann")
+		at := ann.workspace("Mine")
+		const many = 101
+		files := []string{"index.yml", ann.index(at)}
+		for i := range many {
+			files = append(files, fmt.Sprintf("automations/a%d.yml", i), "name: a\ndo: []\n")
+		}
+		ann.bring(at+"/import", pack(files...)).want(http.StatusOK)
+		undo := func() *answer {
+			return ann.post(at+"/history/"+ann.get(at+"/history?limit=1").text("0.revision")+"/undo", nil).want(http.StatusOK)
+		}
+		undo()
+		if told := h.payload(at, "workspaces.imported"); told.text("deletedFilesCount") != fmt.Sprint(many) || told.text("importedFilesCount") != "0" || told.at("version") != nil {
+			t.Errorf("told: %s", told.body)
+		}
+		if n := ann.get(at + "/automations").want(http.StatusOK).header.Get("X-Total-Count"); n != "0" {
+			t.Errorf("%s automations are left", n)
+		}
+		undo()
+		if told := h.payload(at, "workspaces.imported"); told.text("importedFilesCount") != fmt.Sprint(many) {
+			t.Errorf("told: %s", told.body)
+		}
+		for _, single := range []string{"created", "updated", "deleted"} {
+			if n := len(h.events(at, "workspaces.automations."+single)); n != 0 {
+				t.Errorf("%d automations were told of as %s", n, single)
+			}
+		}
+		ann.delete(at + "/automations/a7").want(http.StatusOK)
+		undo()
+		if n, whole := len(h.events(at, "workspaces.automations.created")), len(h.events(at, "workspaces.imported")); n != 1 || whole != 3 {
+			t.Errorf("a small undo: %d single events, %d of all", n, whole)
+		}
+	})
+}
+
+// What a workspace was made with is kept for as long as the workspace, whatever became of it and of its history.
+func TestFirstTreeIsKept(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, h *house) {
+		ann := h.user("ann")
+		at := ann.workspace("Mine")
+		id := strings.TrimPrefix(at, "/v2/workspaces/")
+		index, security := ann.index(at), ann.yaml(at+"/security")
+		ann.patch(at, map[string]any{"description": "Changed"}).want(http.StatusOK)
+		ann.put(at+"/automations/a", map[string]any{"name": "a", "do": []any{}}).want(http.StatusCreated)
+		h.clk.Advance(2 * h.deps.HistoryAge)
+		h.tidy()
+		first, err := store.GetVersion(t.Context(), h.db, id, store.First, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree, err := store.GetTree(t.Context(), h.db, id, first.Tree)
+		if err != nil || len(tree) != 2 || tree[0].Path != "index" || tree[1].Path != "security" {
+			t.Fatalf("%+v %v", tree, err)
+		}
+		for i, want := range []string{index, security} {
+			if text, err := store.Text(t.Context(), h.db, id, tree[i].Hash); err != nil || string(text) != want {
+				t.Errorf("%s: %q %v, want %q", tree[i].Path, text, err, want)
+			}
+		}
+		if versions := ann.get(at + "/versions").want(http.StatusOK); strings.TrimSpace(versions.body.String()) != "[]" {
+			t.Errorf("it is no version that people see: %s", versions.body)
+		}
 	})
 }
 

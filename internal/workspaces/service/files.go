@@ -33,6 +33,6 @@ func (s *Service) SweepFiles(ctx context.Context) error { return s.files.Sweep(c
 func newFiles(deps Deps) *files.Files {
 	return &files.Files{
 		DB: deps.DB, Bus: deps.Bus, Clock: deps.Clock, IDs: deps.IDs, Log: deps.Log, Blobs: deps.Blobs, Links: deps.Links,
-		Referenced: deps.Referenced, Settings: deps.Uploads,
+		Referenced: referenced(deps.Referenced), Settings: deps.Uploads,
 	}
 }

@@ -139,6 +139,7 @@ func (h *house) user(id string) *caller {
 func (h *house) superAdmin() *caller {
 	c := h.user("root")
 	c.who.SuperAdmin = true
+	h.people["root"] = c.who
 	return c
 }
 

@@ -1,10 +1,13 @@
 package service_test
 
 import (
+	"context"
 	"net/http"
+	"slices"
 	"testing"
 
 	"atelier/internal/errs"
+	"atelier/internal/sqldb"
 )
 
 // A document is written at its own address: another one is never replaced by the way.
@@ -34,7 +37,7 @@ func TestKeysThatAreNotForCallers(t *testing.T) {
 		at := ann.workspace("Mine")
 		for _, key := range []string{
 			"id", "dirty", "lastPush", "lastPull", "ownerId", "workspaceId", "createdAt", "createdBy", "roles", "locked", "_id", "subjectId", "conditions",
-			"isSuperAdmin", "repositories", "customDomains", "writeLock", "platformRepositories",
+			"isSuperAdmin", "customDomains", "writeLock", "platformRepositories",
 		} {
 			for _, value := range []any{nil, "x", 7} {
 				ann.patch(at, map[string]any{key: value, "name": "Changed"}).wantError(http.StatusUnprocessableEntity, errs.ValidationFailed).wantField(key)
@@ -107,6 +110,83 @@ func TestUndoOfASlug(t *testing.T) {
 			t.Errorf("the slug is %s, it was %s", slug, was)
 		}
 		ann.get("/v2/workspaces/slug:" + was).want(http.StatusOK)
+	})
+}
+
+// The slug and the labels of a workspace can differ from what its index says after an import. The rules on them are about the
+// workspace: what an index merely says is no change, and to set what it says already is one.
+func TestRulesOnSlugAndLabels(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, h *house) {
+		ann, bob := h.user("ann"), h.user("bob")
+		at := workspacesPath + ann.post("/v2/workspaces", map[string]any{"name": "Mine", "slug": "mine", "labels": []string{"aa", "bb"}}).want(http.StatusCreated).text("id")
+		ann.bring(at+"/import", pack("index.yml", "name: Mine\nslug: theirs\nlabels: [aa]\n")).want(http.StatusOK)
+		fixed := rule("editor", "update", "workspaces")
+		fixed["inverted"], fixed["fields"] = true, []string{"slug", "labels"}
+		ann.put(at+"/security", document(map[string]any{"editor": map[string]any{}}, rule("editor", []string{"read", "update"}, []string{"workspaces"}), fixed)).want(http.StatusOK)
+		ann.share(at, "bob", map[string]any{"role": "editor"}).want(http.StatusOK)
+		for name, body := range map[string]map[string]any{"the slug": {"slug": "theirs"}, "the labels": {"labels": []string{"aa"}}, "no labels": {"labels": nil}, "other labels": {"labels": []string{"cc"}}} {
+			if refused := bob.patch(at, body).wantError(http.StatusForbidden, errs.PermissionDenied); refused.text("details.document") != "index" {
+				t.Errorf("%s: %s", name, refused.body)
+			}
+		}
+		bob.bring(at+"/import", pack("index.yml", "name: Yours\nslug: another\nlabels: [aa]\n")).want(http.StatusOK)
+		bob.bring(at+"/import", pack("index.yml", "name: Yours\nlabels: [aa, cc]\n")).wantError(http.StatusForbidden, errs.PermissionDenied)
+		if shown := ann.get(at); shown.text("slug") != "mine" || shown.text("name") != "Yours" || !slices.Equal(shown.list("labels"), []string{"aa", "bb"}) {
+			t.Errorf("in the end: %s", shown.body)
+		}
+	})
+}
+
+// Who changes a part of the index, or an app instance, is answered with what it changed: nobody else's change is in it, and
+// it needs no right to read.
+func TestAnswersAreOfTheEdit(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, h *house) {
+		ann, bob := h.user("ann"), h.user("bob")
+		ann.app("tool")
+		at := ann.workspace("Mine")
+		ann.install(at, "tool", "slug", "one").want(http.StatusCreated)
+		blind := rule("writer", "read", "workspaces")
+		blind["inverted"] = true
+		ann.put(at+"/security", document(map[string]any{"writer": map[string]any{}}, rule("writer", "update", "workspaces"), blind)).want(http.StatusOK)
+		ann.share(at, "bob", map[string]any{"role": "writer"}).want(http.StatusOK)
+		bob.get(at+"/config").wantError(http.StatusForbidden, errs.WorkspaceAccessDenied)
+		for range 2 { // the second time nothing changes
+			config := bob.patch(at+"/config", map[string]any{"value": map[string]any{"a": 1}}).want(http.StatusOK)
+			if config.text("value.a") != "1" || config.header.Get("ETag") != ann.get(at+"/config").header.Get("ETag") {
+				t.Errorf("config: %s %s", config.header.Get("ETag"), config.body)
+			}
+			block := bob.put(at+"/blocks/Card", map[string]any{"name": "Card"}).want(http.StatusOK)
+			if block.text("name") != "Card" || block.header.Get("ETag") != ann.get(at+"/blocks/Card").header.Get("ETag") {
+				t.Errorf("block: %s %s", block.header.Get("ETag"), block.body)
+			}
+			instance := bob.patch(at+"/apps/one/config", map[string]any{"b": 2}).want(http.StatusOK)
+			if instance.text("b") != "2" || instance.header.Get("ETag") != ann.get(at+"/apps/one/config").header.Get("ETag") {
+				t.Errorf("instance: %s %s", instance.header.Get("ETag"), instance.body)
+			}
+		}
+		bob.delete(at + "/blocks/Card").want(http.StatusOK)
+		bob.delete(at+"/blocks/Card").wantError(http.StatusNotFound, errs.NotFound)
+	})
+}
+
+// More text than a linter can hold in memory is refused; leaving documents out makes room.
+func TestLintOfVeryMuch(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, h *house) {
+		ann := h.user("ann")
+		at := ann.workspace("Mine")
+		ann.put(at+"/automations/a", map[string]any{"name": "a", "do": []any{}}).want(http.StatusCreated)
+		h.change(func(ctx context.Context, tx *sqldb.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE ws_documents SET size = 16777216 WHERE path = 'automations/a'`) // with the index it is more
+			return err
+		})
+		refused := ann.post(at+"/lint", nil).wantError(http.StatusRequestEntityTooLarge, errs.PayloadTooLarge)
+		if refused.text("details.limit") == "" || refused.text("details.size") == "" {
+			t.Errorf("%s", refused.body)
+		}
+		ann.post(at+"/lint", map[string]any{"documents": map[string]string{"automations/a": ""}}).want(http.StatusOK)
 	})
 }
 

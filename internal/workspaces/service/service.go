@@ -18,6 +18,7 @@ import (
 	"atelier/internal/workspaces/internal/apps"
 	"atelier/internal/workspaces/internal/archive"
 	"atelier/internal/workspaces/internal/archives"
+	"atelier/internal/workspaces/internal/bulk"
 	"atelier/internal/workspaces/internal/definitions"
 	"atelier/internal/workspaces/internal/door"
 	"atelier/internal/workspaces/internal/engine"
@@ -26,6 +27,7 @@ import (
 	"atelier/internal/workspaces/internal/rest"
 	"atelier/internal/workspaces/internal/secrets"
 	"atelier/internal/workspaces/internal/store"
+	"atelier/internal/workspaces/internal/versioning"
 )
 
 // Deps is what the service needs.
@@ -50,6 +52,10 @@ type Deps struct {
 	// their names.
 	Vault   *vault.Vault
 	Environ func(prefix string) map[string]string
+	// Platform is what the operator has configured for all workspaces.
+	Platform Platform
+	// Versioning is what pushes and pulls need.
+	Versioning Versioning
 	// Blobs keep the bytes of files, Links makes temporary links to them.
 	Blobs   blob.Store
 	Links   *FileLinks
@@ -68,6 +74,9 @@ type Service struct {
 	engine *engine.Engine
 	files  *files.Files
 	log    *slog.Logger
+
+	versioning *versioning.Versioning
+	bulk       *bulk.Bulk
 }
 
 // Migrations are the service's tables.
@@ -78,7 +87,7 @@ func New(deps Deps) *Service {
 	entrance := &door.Door{Access: deps.Access}
 	d := &definitions.Definitions{
 		DB: deps.DB, Bus: deps.Bus, Clock: deps.Clock, IDs: deps.IDs, Access: deps.Access, Door: entrance,
-		EventMaxLen: deps.EventMaxLen, LockTimeout: deps.LockTimeout, HistoryAge: deps.HistoryAge,
+		EventMaxLen: deps.EventMaxLen, LockTimeout: deps.LockTimeout, HistoryAge: deps.HistoryAge, Platform: deps.Platform,
 	}
 	e := &engine.Engine{
 		DB: deps.DB, Bus: deps.Bus, Clock: deps.Clock, IDs: deps.IDs, Access: deps.Access, Door: entrance, Definitions: d,
@@ -89,7 +98,6 @@ func New(deps Deps) *Service {
 	rest.RegisterDocuments(api, d, deps.Cursors)
 	rest.RegisterSections(api, d)
 	rest.RegisterHistory(api, d)
-	rest.RegisterVersions(api, e)
 	rest.RegisterLocks(api, d)
 	rest.RegisterLint(api, d)
 	rest.RegisterBin(api, e)
@@ -104,6 +112,8 @@ func New(deps Deps) *Service {
 		DB: deps.DB, Bus: deps.Bus, Clock: deps.Clock, IDs: deps.IDs, Door: entrance, Vault: deps.Vault, Environ: deps.Environ,
 	}
 	rest.RegisterSecrets(api, kept)
+	d.Settle = keeper{platform: deps.Platform, secrets: kept}.settle
+	rest.RegisterRepositories(api, d)
 	registry := &apps.Apps{DB: deps.DB, Access: deps.Access, Definitions: d}
 	d.References, a.Apps = references{secrets: kept, Apps: registry}, publisher{registry}
 	e.Purges = append(e.Purges, registry.Purge)
@@ -113,8 +123,16 @@ func New(deps Deps) *Service {
 	uploaded.Door = entrance
 	e.Purges = append(e.Purges, uploaded.Purge, secrets.Purge)
 	rest.RegisterFiles(api, uploaded, deps.Cursors)
+	synced := newVersioning(deps, d, a, kept)
+	rest.RegisterVersions(api, e, synced)
+	rest.RegisterConflicts(api, e, synced)
+	many := newBulk(deps, e, synced)
+	rest.RegisterBulk(api, e, synced, many)
+	cloned := newGitServer(deps, d, a, synced)
+	e.Purges = append(e.Purges, cloned.Purge)
+	rest.RegisterGit(api, cloned)
 	readiness.Register(api, "workspaces", deps.Checker)
-	return &Service{API: api, engine: e, files: uploaded, log: deps.Log}
+	return &Service{API: api, engine: e, files: uploaded, log: deps.Log, versioning: synced, bulk: many}
 }
 
 // Describe returns the service's API without a service, for the OpenAPI document.
@@ -135,7 +153,13 @@ func (s *Service) Prepare(ctx context.Context, alone bool) error {
 	if err := s.engine.Definitions.Backfill(ctx); err != nil {
 		return err
 	}
-	return s.engine.Definitions.Recover(ctx, alone)
+	if err := s.engine.Definitions.Recover(ctx, alone); err != nil {
+		return err
+	}
+	if alone { // whether a push arrived is found out while the service runs: a repository that does not answer must not delay the start
+		return s.versioning.Orphan(ctx)
+	}
+	return nil
 }
 
 // Tidy keeps the service in order until the context ends: it rolls back operations whose process is gone, empties the bin

@@ -126,23 +126,11 @@ func (n *numbering) texts(items []*Value, of func(*Value) string) []int {
 	return numbers
 }
 
-// Identities are the keys by which an item of a list is known, the best first.
-func Identities() []string { return []string{"slug", "id", "name"} }
-
-// Identity gives the value of a key when it can tell an item of a list from the others: a scalar that is not empty.
-func (v *Value) Identity(key string) (string, bool) {
-	found, ok := v.Get(key)
-	if !ok || found.Collection() || found.Kind == Null || found.Text == "" {
-		return "", false
-	}
-	return found.Text, true
-}
-
 // names numbers items by what they are called.
 func names(n *numbering, items []*Value) []int {
 	return n.texts(items, func(item *Value) string {
-		for _, key := range Identities() {
-			if name, ok := item.Identity(key); ok {
+		for _, key := range identities() {
+			if name, ok := item.identity(key); ok {
 				return key + "=" + name
 			}
 		}

@@ -148,6 +148,16 @@ func NewList(items []*Value) *Value { return (&Value{Kind: List, Items: items}).
 // NewMap makes a mapping from entries with different names.
 func NewMap(entries []Entry) *Value { return (&Value{Kind: Map, Entries: entries}).seal() }
 
+// WithItems makes a list like this one, with other items.
+func (v *Value) WithItems(items []*Value) *Value {
+	return (&Value{Kind: List, Tag: v.Tag, Items: items}).seal()
+}
+
+// WithEntries makes a mapping like this one, with other entries.
+func (v *Value) WithEntries(entries []Entry) *Value {
+	return (&Value{Kind: Map, Tag: v.Tag, Entries: entries}).seal()
+}
+
 // NewString makes a string.
 func NewString(text string) *Value { return (&Value{Kind: String, Text: text}).seal() }
 

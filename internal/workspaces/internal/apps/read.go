@@ -78,6 +78,7 @@ func (a *Apps) Get(ctx context.Context, slug, version string) (App, error) {
 		if err != nil {
 			return App{}, err
 		}
+		app.Version = version
 	}
 	app.Versions, err = versions(ctx, a.DB, slug)
 	return app, err

@@ -41,6 +41,9 @@ type Finding struct {
 	Err  string `json:"err" doc:"A short stable name of it."`
 	Path string `json:"path,omitempty" doc:"The document that it is about."`
 	Line int    `json:"line,omitempty" doc:"The line in the text."`
+	// Slug and ConflictingWorkspaceID say more of a slug that is taken; the workspace only to those who may change it.
+	Slug                   string `json:"slug,omitempty" doc:"The slug that is taken."`
+	ConflictingWorkspaceID string `json:"conflictingWorkspaceId,omitempty" doc:"The workspace that has it, when the caller may change that one."`
 }
 
 // Result is what an import did.
@@ -53,6 +56,12 @@ type Result struct {
 	WorkspaceID string
 	// Created and Updated are the workspaces of a bulk import, Published the apps that it published.
 	Created, Updated, Published []string
+	// Added are those of Imported that are new.
+	Added []string
+	// PlanID stands for exactly this import; it is of use only before it is done.
+	PlanID string
+	// LeftOut are the documents that were not imported although they are there.
+	LeftOut []string
 }
 
 // maySecure tells whether the caller may replace the rules of a workspace.

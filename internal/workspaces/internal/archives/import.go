@@ -30,6 +30,10 @@ type Options struct {
 	Prune bool
 	// DryRun changes nothing and tells what would happen.
 	DryRun bool
+	// PlanID, when given, is the plan that the import has to be.
+	PlanID string
+
+	pull Pulled
 }
 
 // Read reads an archive by the rules of the installation.
@@ -72,14 +76,14 @@ func (a *Archives) into(ctx context.Context, w workspaces.Workspace, c *content,
 		a.planned(c.info, &plan)
 		return plan, err
 	}
-	op, err := a.Definitions.Begin(ctx, w.ID, importing)
+	op, err := a.Definitions.Begin(ctx, w.ID, definitions.Start{Reason: importing})
 	if err != nil {
 		return Result{}, err
 	}
 	failpoint.At("import.locked")
 	result, err := applying(c, func(c *content) (Result, error) { return a.apply(ctx, op, c, opts) })
 	if err != nil {
-		if lost := op.Abandon(ctx); lost != nil {
+		if lost := op.Abandon(ctx, err); lost != nil {
 			return Result{}, errs.Wrap(lost, "release the lock of an import")
 		}
 		return Result{}, err
@@ -107,6 +111,7 @@ func (r *Result) secure(c *content, check func(actions ...string) error) bool {
 	if maySecure(check) {
 		return true
 	}
+	r.LeftOut = append(r.LeftOut, string(dsul.Security))
 	r.Findings = append(r.Findings, Finding{
 		Msg: "The roles and rules were left out: only who may manage the security of the workspace can import them.", Err: string(errs.PermissionDenied), Path: string(dsul.Security),
 	})
@@ -118,6 +123,9 @@ func (a *Archives) apply(ctx context.Context, op *definitions.Operation, c *cont
 	err = a.DB.Tx(ctx, func(tx *sqldb.Tx) error {
 		result = Result{WorkspaceID: op.Workspace.ID, Findings: slices.Clone(c.findings)}
 		purpose := definitions.Purpose{Reason: definitions.ByImport, Epoch: op.Epoch, Quiet: true, KeepLabels: true}
+		if opts.pull.Also != nil {
+			purpose.Reason, purpose.Note = definitions.ByPull, opts.pull.Note
+		}
 		after, err := a.Definitions.EditIn(ctx, tx, op.Workspace.ID, purpose, func(ctx context.Context, e *definitions.Edit) error {
 			return a.write(ctx, e, c, opts, &result)
 		})
@@ -132,7 +140,10 @@ func (a *Archives) apply(ctx context.Context, op *definitions.Operation, c *cont
 			return err
 		}
 		failpoint.At("import.finished")
-		return op.Complete(ctx, tx)
+		if opts.pull.Also != nil {
+			return opts.pull.Also(ctx, tx, after, &result)
+		}
+		return op.Complete(ctx, tx, nil)
 	})
 	if errors.Is(err, errRehearsed) {
 		err = nil
@@ -141,23 +152,30 @@ func (a *Archives) apply(ctx context.Context, op *definitions.Operation, c *cont
 }
 
 // write puts the documents of an archive into the workspace.
-func (a *Archives) write(ctx context.Context, e *definitions.Edit, c *content, opts Options, result *Result) error {
+func (a *Archives) write(ctx context.Context, e *definitions.Edit, c *content, opts Options, result *Result) (err error) {
 	if err := e.Visit.Check(access.ActionUpdate); err != nil {
 		return err
 	}
 	if err := e.CheckLock(); err != nil {
 		return err
 	}
-	documents := c.all(result.secure(c, e.Visit.Check))
-	var err error
+	if opts.pull.Expect != nil {
+		if err := opts.pull.Expect(e.Workspace); err != nil {
+			return err
+		}
+	}
+	if opts, err = opts.excluding(ctx, e); err != nil {
+		return err
+	}
+	documents := slices.DeleteFunc(c.all(result.secure(c, e.Visit.Check)), func(d document) bool { return opts.pull.keeps(d.Path()) && d.Kind != dsul.Index })
+	if err := a.reslug(ctx, e, c, opts, result); err != nil {
+		return err
+	}
 	if documents[0], err = result.keepRepositories(ctx, e, documents[0]); err != nil {
 		return err
 	}
 	for _, doc := range documents {
 		if doc, err = a.keepSecrets(ctx, e, doc); err != nil {
-			return err
-		}
-		if err := mayReplace(ctx, e, doc); err != nil {
 			return err
 		}
 		if err := e.Put(ctx, doc.Document, doc.ext); err != nil {
@@ -170,12 +188,19 @@ func (a *Archives) write(ctx context.Context, e *definitions.Edit, c *content, o
 			return err
 		}
 		for _, path := range surplus {
+			if opts.pull.keeps(path) {
+				continue
+			}
 			if err := e.Delete(ctx, path); err != nil {
 				return err
 			}
 		}
 	}
 	result.Imported, result.Deleted = e.Changed()
+	result.Added = e.Added()
+	if err := result.planned(e, c, opts); err != nil {
+		return err
+	}
 	result.Unchanged = len(documents) - len(result.Imported)
 	if slices.Contains(result.Imported, string(dsul.Index)) {
 		e.Workspace.Labels = union(e.Workspace.Labels, definitions.Labels(c.index.Document))

@@ -15,6 +15,7 @@ import (
 	"atelier/internal/sqldb"
 	"atelier/internal/workspaces"
 	"atelier/internal/workspaces/internal/door"
+	"atelier/internal/workspaces/internal/repositories"
 	"atelier/internal/workspaces/internal/store"
 )
 
@@ -34,6 +35,14 @@ type Definitions struct {
 	References References
 	// HistoryAge is how long edits can be looked up and undone.
 	HistoryAge time.Duration
+	// Platform is what the operator has configured for all workspaces.
+	Platform repositories.Platform
+	// Settle looks after the repositories in an index that is edited; nil when nobody does.
+	Settle Settle
+	// Undone changes with the undoing of an edit, such as what was in common with a repository; nil when nothing does.
+	Undone func(ctx context.Context, tx *sqldb.Tx, w workspaces.Workspace, revision int64) error
+
+	linting turn
 }
 
 // service is how events name this service.
@@ -90,6 +99,12 @@ func pageRefusal(v *door.Visit, page Stored, err error) error {
 		return hidden
 	}
 	return err
+}
+
+// Index reads the index of a workspace, for a service on its behalf: no caller is checked.
+func (d *Definitions) Index(ctx context.Context, r sqldb.Reader, w workspaces.Workspace) (*dsul.Document, error) {
+	stored, err := d.load(ctx, r, w, string(dsul.Index))
+	return stored.Parsed, err
 }
 
 // load reads and parses a document of a workspace; resource_not_found when there is none.

@@ -21,6 +21,7 @@ const (
 	ByImport   = "import"
 	ByUndo     = "undo"
 	ByRollback = "rollback"
+	ByPull     = "pull"
 )
 
 // Purpose says why documents are being changed.
@@ -117,6 +118,10 @@ func (e *Edit) Get(ctx context.Context, path string) (*Stored, error) {
 
 // Put stores a document, in the place of the one with its path when there is one.
 func (e *Edit) Put(ctx context.Context, doc *dsul.Document, ext string) error {
+	doc, err := e.settle(ctx, doc)
+	if err != nil {
+		return err
+	}
 	return e.change(ctx, &change{path: dsul.Path(doc.Kind, doc.Slug), after: e.lean(doc), afterExt: ext})
 }
 
@@ -169,6 +174,16 @@ func (e *Edit) Changed() (written, deleted []string) {
 		}
 	}
 	return written, deleted
+}
+
+// Added tells the paths of documents that the edit has made so far.
+func (e *Edit) Added() (added []string) {
+	for _, c := range e.changes {
+		if c.after != nil && c.before == nil && c.renamed == "" {
+			added = append(added, c.path)
+		}
+	}
+	return added
 }
 
 // finish stores what the edit did.
@@ -328,18 +343,17 @@ func (e *Edit) mayApply(c *change) error {
 	if c.before == nil {
 		return nil
 	}
-	switch kind, _, _ := dsul.SplitPath(c.path); kind {
-	case dsul.Page:
-		return e.Visit.CheckObject(access.ActionUpdate, access.SubjectPages, PageFields(e.Visit.Ability, *c.before))
-	case dsul.Index:
-		if c.after == nil {
-			return nil
-		}
-		return e.mayTouch(c.beforeText, c.after, append(rootKeys(c.beforeText), rootKeys(c.after)...))
-	case dsul.Automation, dsul.Import, dsul.Security:
-		return nil
+	var err error
+	switch kind, _, _ := dsul.SplitPath(c.path); {
+	case kind == dsul.Page:
+		err = e.Visit.CheckObject(access.ActionUpdate, access.SubjectPages, PageFields(e.Visit.Ability, *c.before))
+	case kind == dsul.Index && c.after != nil:
+		err = e.mayTouch(c.beforeText, c.after)
 	}
-	return nil
+	if errs.CodeOf(err) == errs.PermissionDenied {
+		return errs.From(err).With("document", c.path)
+	}
+	return err
 }
 
 // rootKeys lists the keys of a document.

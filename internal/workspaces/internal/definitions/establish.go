@@ -16,7 +16,8 @@ import (
 )
 
 // Establish stores a new workspace with its first documents: an index, and the security that it is given, which is that of
-// every new workspace when there is none. Whoever calls it gives somebody the workspace. A slug that is taken is a unique failure.
+// every new workspace when there is none. They are kept as what nobody has edited yet. Whoever calls it gives somebody the
+// workspace. A slug that is taken is a unique failure.
 func (d *Definitions) Establish(ctx context.Context, tx *sqldb.Tx, w workspaces.Workspace, index *dsul.Document) error {
 	if err := store.Insert(ctx, tx, w); err != nil {
 		return err
@@ -24,7 +25,14 @@ func (d *Definitions) Establish(ctx context.Context, tx *sqldb.Tx, w workspaces.
 	if err := d.Access.InitSecurity(ctx, tx, w.ID); err != nil {
 		return err
 	}
-	return d.firstDocuments(ctx, tx, w, index)
+	if err := d.firstDocuments(ctx, tx, w, index); err != nil {
+		return err
+	}
+	tree, err := d.KeepTree(ctx, tx, w.ID)
+	if err != nil {
+		return err
+	}
+	return store.PutVersion(ctx, tx, w.ID, store.Version{Kind: store.First, Tree: tree, Revision: w.Revision, CreatedAt: w.CreatedAt, CreatedBy: w.CreatedBy})
 }
 
 // firstDocuments gives a workspace its index and the security that access keeps of it as documents.

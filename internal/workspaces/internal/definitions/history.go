@@ -55,30 +55,62 @@ func (d *Definitions) TextAt(ctx context.Context, ref, path string, revision int
 // be undone too. A document that was changed since is a conflict, and nothing is done.
 func (d *Definitions) Undo(ctx context.Context, ref string, revision int64) (after workspaces.Workspace, written, deleted []string, err error) {
 	purpose := Purpose{Reason: ByUndo, Note: fmt.Sprint(revision)}
-	after, err = d.Edit(ctx, ref, purpose, func(ctx context.Context, e *Edit) error {
-		if err := e.Visit.Check(access.ActionUpdate); err != nil {
+	return d.restoring(ctx, ref, purpose, func(ctx context.Context, e *Edit) (*store.Version, error) { return nil, e.undo(ctx, revision) })
+}
+
+// mostTold is how many documents an undo may change for each of them to be told of.
+const mostTold = 100
+
+// undo makes the documents that an edit changed what they were before. Of very many it holds the texts alone.
+func (e *Edit) undo(ctx context.Context, revision int64) error {
+	if err := e.Visit.Check(access.ActionUpdate); err != nil {
+		return err
+	}
+	edit, err := store.GetRevision(ctx, e.Tx, e.Workspace.ID, revision)
+	if sqldb.IsNotFound(err) {
+		return errs.Missing("revisions", fmt.Sprint(revision))
+	}
+	if err != nil {
+		return err
+	}
+	if err := e.unchanged(ctx, edit.Changes); err != nil {
+		return err
+	}
+	e.purpose.Quiet = len(edit.Changes) > mostTold
+	for _, c := range edit.Changes {
+		if err := e.restore(ctx, store.Entry{Path: c.Path, Ext: c.BeforeExt, Hash: c.BeforeHash}); err != nil {
 			return err
 		}
-		edit, err := store.GetRevision(ctx, e.Tx, e.Workspace.ID, revision)
-		if sqldb.IsNotFound(err) {
-			return errs.Missing("revisions", fmt.Sprint(revision))
-		}
-		if err != nil {
+	}
+	if err := e.undoSlug(ctx, edit.Changes); err != nil || e.d.Undone == nil {
+		return err
+	}
+	return e.d.Undone(ctx, e.Tx, e.Workspace, revision)
+}
+
+// restoring runs an edit that makes documents what they were; fn gives the version that they are of, if any. When the
+// documents are not told of one by one, it tells of all of them at once.
+func (d *Definitions) restoring(ctx context.Context, ref string, purpose Purpose, fn func(ctx context.Context, e *Edit) (*store.Version, error)) (after workspaces.Workspace, written, deleted []string, err error) {
+	err = d.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		var edit *Edit
+		var version *store.Version
+		after, err = d.EditIn(ctx, tx, ref, purpose, func(ctx context.Context, e *Edit) error {
+			edit = e
+			version, err = fn(ctx, e)
+			written, deleted = e.Changed()
+			return err
+		})
+		if err != nil || !edit.purpose.Quiet || len(written)+len(deleted) == 0 {
 			return err
 		}
-		if err := e.unchanged(ctx, edit.Changes); err != nil {
-			return err
+		told := map[string]any{
+			"workspace": Facts(after), "files": orEmpty(written), "deleted": orEmpty(deleted), "errors": []any{},
+			"importedFilesCount": len(written), "deletedFilesCount": len(deleted),
 		}
-		for _, c := range edit.Changes {
-			if err := e.restore(ctx, store.Entry{Path: c.Path, Ext: c.BeforeExt, Hash: c.BeforeHash}); err != nil {
-				return err
-			}
+		if version != nil {
+			told["version"] = VersionFacts(*version)
 		}
-		if err := e.undoSlug(ctx, edit.Changes); err != nil {
-			return err
-		}
-		written, deleted = e.Changed()
-		return nil
+		return d.Emit(ctx, tx, after.ID, "workspaces.imported", told)
 	})
 	return after, written, deleted, err
 }
@@ -98,7 +130,7 @@ func (e *Edit) undoSlug(ctx context.Context, changes []store.Change) error {
 			return err
 		}
 		if was := textOf(before.Get("slug")); was != "" && textOf(after.Get("slug")) == e.Workspace.Slug {
-			return e.reslug(was)
+			return e.Reslug(was)
 		}
 	}
 	return nil
@@ -158,4 +190,20 @@ func (e *Edit) RestoreTree(ctx context.Context, tree []store.Entry) error {
 		}
 	}
 	return nil
+}
+
+// UndoLast takes back the newest edit that has one of some reasons.
+func (d *Definitions) UndoLast(ctx context.Context, ref string, reasons ...string) (after workspaces.Workspace, written, deleted []string, err error) {
+	v, err := d.Door.May(ctx, d.DB, ref, access.ActionUpdate)
+	if err != nil {
+		return after, nil, nil, err
+	}
+	revision, err := store.LastRevision(ctx, d.DB, v.Workspace.ID, reasons)
+	if sqldb.IsNotFound(err) {
+		return after, nil, nil, errs.New(errs.NotFound, "There is nothing to undo: the history has no pull, import or rollback.").With("subjectType", "revisions")
+	}
+	if err != nil {
+		return after, nil, nil, err
+	}
+	return d.Undo(ctx, v.Workspace.ID, revision)
 }

@@ -6,7 +6,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"atelier/internal/access"
 	"atelier/internal/dsul"
 	"atelier/internal/dsul/splice"
 )
@@ -16,20 +15,14 @@ import (
 func (d *Definitions) UpdateInstance(ctx context.Context, ref string, write Write) (Stored, error) {
 	write.Kind = dsul.Import
 	path := dsul.Path(write.Kind, write.Slug)
+	var edit *Edit
+	var was *Stored
 	_, err := d.Edit(ctx, ref, Purpose{}, func(ctx context.Context, e *Edit) error {
-		if err := e.Visit.Check(access.ActionUpdate); err != nil {
-			return err
-		}
-		before, err := e.Get(ctx, path)
+		before, err := e.standing(ctx, path, write.IfMatch)
 		if err != nil {
 			return err
 		}
-		if before == nil {
-			return missing(path)
-		}
-		if err := e.seen(write.IfMatch, before); err != nil {
-			return err
-		}
+		edit, was = e, before
 		doc, err := configured(before.Parsed, write)
 		if err != nil || bytes.Equal(part(before.Parsed, "config"), part(doc, "config")) {
 			return err
@@ -39,7 +32,7 @@ func (d *Definitions) UpdateInstance(ctx context.Context, ref string, write Writ
 	if err != nil {
 		return Stored{}, err
 	}
-	return d.Read(ctx, ref, write.Kind, write.Slug)
+	return edit.result(path, was), nil
 }
 
 // configured is an app instance with other keys of its configuration.

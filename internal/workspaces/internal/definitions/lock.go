@@ -74,6 +74,9 @@ func (d *Definitions) ClearLock(ctx context.Context, ref string) (id string, err
 		if _, err := store.SetLock(ctx, tx, w.ID, workspaces.Lock{}); err != nil {
 			return err
 		}
+		if err := store.DeleteConflict(ctx, tx, w.ID); err != nil { // whoever clears the lock dismisses it
+			return err
+		}
 		return d.audit(ctx, tx, w.ID, lockAct("workspaces.writeLock.cleared", w, w.Lock))
 	})
 	return id, err

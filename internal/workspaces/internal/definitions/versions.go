@@ -25,18 +25,41 @@ const latest = "latest"
 // reserved are the names of states that are no native versions.
 func reserved() []string { return []string{Current, latest, LastPush, LastImport, InArchive} }
 
+// ReservedVersion tells whether a name means something else than a version.
+func ReservedVersion(name string) bool { return slices.Contains(reserved(), name) }
+
+// KeepRecovery keeps documents that are about to be given up as a native version, and gives its name.
+func (d *Definitions) KeepRecovery(ctx context.Context, tx *sqldb.Tx, w workspaces.Workspace, documents []store.Entry) (string, error) {
+	tree, err := store.PutTree(ctx, tx, w.ID, documents)
+	if err != nil {
+		return "", err
+	}
+	saved := store.Version{
+		Kind: store.Native, Description: `"What was given up by a pull"`, Tree: tree, Revision: w.ContentRevision, CreatedAt: d.Now(), CreatedBy: Author(ctx),
+	}
+	err = d.saveVersion(ctx, tx, w, &saved)
+	return saved.Name, err
+}
+
 // maxVersions is how many native versions a workspace keeps; the oldest go.
 const maxVersions = 20
 
 var versionForm = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,15}$`) //nolint:gochecknoglobals // compiled once, never changed
 
-// Versions lists the native versions of a workspace, the newest first.
+// Versions lists the versions of a workspace, native and pushed ones, the newest first.
 func (d *Definitions) Versions(ctx context.Context, ref string) ([]store.Version, error) {
 	v, err := d.Door.May(ctx, d.DB, ref, access.ActionRead)
 	if err != nil {
 		return nil, err
 	}
-	return store.Versions(ctx, d.DB, v.Workspace.ID, store.Native)
+	native, err := store.Versions(ctx, d.DB, v.Workspace.ID, store.Native)
+	if err != nil {
+		return nil, err
+	}
+	pushed, err := store.Versions(ctx, d.DB, v.Workspace.ID, store.Remote)
+	all := slices.Concat(native, pushed)
+	slices.SortStableFunc(all, func(a, b store.Version) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	return all, err
 }
 
 // SaveVersion keeps the documents of a workspace as a native version. It costs one row, however large the workspace is.
@@ -75,14 +98,16 @@ func (d *Definitions) saveVersion(ctx context.Context, tx *sqldb.Tx, w workspace
 			return errs.Newf(errs.AlreadyExists, "There is a version %q already; choose another name.", saved.Name).With("version", saved.Name)
 		}
 	}
-	if saved.Tree, err = d.KeepTree(ctx, tx, w.ID); err != nil {
-		return err
+	if saved.Tree == "" { // as it is now
+		if saved.Tree, err = d.KeepTree(ctx, tx, w.ID); err != nil {
+			return err
+		}
 	}
 	if err := store.PutVersion(ctx, tx, w.ID, *saved); err != nil {
 		return err
 	}
 	for i := maxVersions - 1; i < len(all); i++ {
-		if _, err := store.DeleteVersion(ctx, tx, w.ID, all[i].Name); err != nil {
+		if _, err := store.DeleteVersion(ctx, tx, w.ID, store.Native, all[i].Name); err != nil {
 			return err
 		}
 	}
@@ -135,7 +160,7 @@ func (d *Definitions) DeleteVersion(ctx context.Context, ref, name string) error
 		if w.Lock.Held(d.Clock.Now()) {
 			return Locked(w.Lock)
 		}
-		gone, err := store.DeleteVersion(ctx, tx, v.Workspace.ID, name)
+		gone, err := store.DeleteVersion(ctx, tx, v.Workspace.ID, store.Native, name)
 		if err != nil {
 			return err
 		}
@@ -149,43 +174,27 @@ func (d *Definitions) DeleteVersion(ctx context.Context, ref, name string) error
 // Rollback makes the documents of a workspace those of a native version; latest names the newest. What they were is in the
 // history, and can be had again by undoing the edit.
 func (d *Definitions) Rollback(ctx context.Context, ref, name string) (after workspaces.Workspace, written, deleted []string, err error) {
-	err = d.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		var version store.Version
-		after, err = d.EditIn(ctx, tx, ref, Purpose{Reason: ByRollback, Note: name, Quiet: true}, func(ctx context.Context, e *Edit) error {
-			if version, err = e.rollback(ctx, name); err != nil {
-				return err
-			}
-			written, deleted = e.Changed()
-			return nil
-		})
-		if err != nil || len(written)+len(deleted) == 0 {
-			return err
-		}
-		return d.Emit(ctx, tx, after.ID, "workspaces.imported", map[string]any{
-			"workspace": Facts(after), "files": orEmpty(written), "deleted": orEmpty(deleted), "errors": []any{}, "version": VersionFacts(version),
-			"importedFilesCount": len(written), "deletedFilesCount": len(deleted),
-		})
-	})
-	return after, written, deleted, err
+	purpose := Purpose{Reason: ByRollback, Note: name, Quiet: true}
+	return d.restoring(ctx, ref, purpose, func(ctx context.Context, e *Edit) (*store.Version, error) { return e.rollback(ctx, name) })
 }
 
 // rollback makes the documents those of a native version.
-func (e *Edit) rollback(ctx context.Context, name string) (store.Version, error) {
+func (e *Edit) rollback(ctx context.Context, name string) (*store.Version, error) {
 	if err := e.Visit.Check(access.ActionUpdate); err != nil {
-		return store.Version{}, err
+		return nil, err
 	}
 	if err := e.CheckLock(); err != nil {
-		return store.Version{}, err
+		return nil, err
 	}
 	version, err := e.d.nativeVersion(ctx, e.Tx, e.Workspace.ID, name)
 	if err != nil {
-		return version, err
+		return nil, err
 	}
 	tree, err := store.GetTree(ctx, e.Tx, e.Workspace.ID, version.Tree)
 	if err != nil {
-		return version, err
+		return nil, err
 	}
-	return version, e.RestoreTree(ctx, tree)
+	return &version, e.RestoreTree(ctx, tree)
 }
 
 func orEmpty(list []string) []string {

@@ -98,7 +98,7 @@ func (e *Edit) patchIndex(ctx context.Context, given *dsul.Document) error {
 		}
 	}
 	if slices.Contains(touched, "slug") {
-		if err := e.reslug(textOf(doc.Get("slug"))); err != nil {
+		if err := e.Reslug(textOf(doc.Get("slug"))); err != nil {
 			return err
 		}
 	}
@@ -108,15 +108,18 @@ func (e *Edit) patchIndex(ctx context.Context, given *dsul.Document) error {
 	if e.Workspace.Slug == e.before.Slug && slices.Equal(e.Workspace.Labels, e.before.Labels) {
 		return e.Put(ctx, doc, before.Ext)
 	}
+	if doc, err = e.settle(ctx, doc); err != nil {
+		return err
+	}
 	// The workspace changes also when its index has said so before, as after an import.
 	e.changes = append(e.changes, &change{path: before.Path, before: &before.Document, after: doc, afterExt: before.Ext})
 	return nil
 }
 
-// mayTouch checks the rules on single fields of a workspace.
-func (e *Edit) mayTouch(before, after *dsul.Document, touched []string) error {
-	for _, field := range touched {
-		if !changed(before, after, field) {
+// mayTouch checks the rules on single fields of a workspace. Its slug and its labels can differ from what the index says.
+func (e *Edit) mayTouch(before, after *dsul.Document) error {
+	for _, field := range slices.Concat(rootKeys(before), rootKeys(after), []string{"slug", "labels"}) {
+		if !e.touches(before, after, field) {
 			continue
 		}
 		if field == "repositories" || field == "platformRepositories" {
@@ -131,8 +134,21 @@ func (e *Edit) mayTouch(before, after *dsul.Document, touched []string) error {
 	return nil
 }
 
-// reslug gives the workspace another slug.
-func (e *Edit) reslug(slug string) error {
+// touches tells whether the edit gives a field of the workspace another value. A slug that is only written in the index is
+// not taken over.
+func (e *Edit) touches(before, after *dsul.Document, field string) bool {
+	switch field {
+	case "slug":
+		return e.Workspace.Slug != e.before.Slug
+	case "labels":
+		return changed(before, after, field) || !slices.Equal(e.Workspace.Labels, e.before.Labels)
+	default:
+		return changed(before, after, field)
+	}
+}
+
+// Reslug gives the workspace another slug.
+func (e *Edit) Reslug(slug string) error {
 	if slug == e.Workspace.Slug {
 		return nil
 	}
@@ -168,45 +184,43 @@ func (d *Definitions) Section(ctx context.Context, ref, version string, path ...
 	return nil, index.Revision, nil
 }
 
-// SetSection replaces what the index says at a path, such as one block; nil removes it. ifMatch, when given, is the
-// revision of the index that the caller has seen.
-func (d *Definitions) SetSection(ctx context.Context, ref, ifMatch string, value []byte, path ...string) error {
+// SetSection replaces what the index says at a path, such as one block, and gives the index; nil removes it. ifMatch, when
+// given, is the revision of the index that the caller has seen.
+func (d *Definitions) SetSection(ctx context.Context, ref, ifMatch string, value []byte, path ...string) (Stored, error) {
 	return d.editIndex(ctx, ref, ifMatch, path[0], func(index *dsul.Document) (*dsul.Document, error) {
 		return withSection(index, value, path)
 	})
 }
 
-// UpdateConfig replaces the parts of the configuration that the body has, one by one, and removes those that are null.
-func (d *Definitions) UpdateConfig(ctx context.Context, ref, ifMatch string, body []byte) error {
+// UpdateConfig replaces the parts of the configuration that the body has, one by one, removes those that are null, and gives
+// the index.
+func (d *Definitions) UpdateConfig(ctx context.Context, ref, ifMatch string, body []byte) (Stored, error) {
 	return d.editIndex(ctx, ref, ifMatch, "config", func(index *dsul.Document) (*dsul.Document, error) {
 		return withConfig(index, body)
 	})
 }
 
-// editIndex changes a field of the index for a caller that may.
-func (d *Definitions) editIndex(ctx context.Context, ref, ifMatch, field string, change func(*dsul.Document) (*dsul.Document, error)) error {
+// editIndex changes a field of the index for a caller that may, and gives the index as the edit left it.
+func (d *Definitions) editIndex(ctx context.Context, ref, ifMatch, field string, change func(*dsul.Document) (*dsul.Document, error)) (Stored, error) {
+	var edit *Edit
+	var was *Stored
 	_, err := d.Edit(ctx, ref, Purpose{}, func(ctx context.Context, e *Edit) error {
-		if err := e.Visit.Check(access.ActionUpdate); err != nil {
+		before, err := e.standing(ctx, string(dsul.Index), ifMatch)
+		if err != nil {
 			return err
 		}
 		if err := e.Visit.CheckField(access.ActionUpdate, field); err != nil {
 			return err
 		}
-		before, err := e.Get(ctx, string(dsul.Index))
-		if err != nil {
-			return err
-		}
-		if before == nil {
-			return missing(string(dsul.Index))
-		}
-		if err := e.seen(ifMatch, before); err != nil {
-			return err
-		}
+		edit, was = e, before
 		doc, err := change(before.Parsed)
 		if err != nil {
 			return err
 		}
 		return e.Put(ctx, doc, before.Ext)
 	})
-	return err
+	if err != nil {
+		return Stored{}, err
+	}
+	return edit.result(string(dsul.Index), was), nil
 }

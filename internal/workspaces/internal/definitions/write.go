@@ -175,21 +175,26 @@ func (e *Edit) seen(ifMatch string, before *Stored) error {
 	return restapi.CheckIfMatch(ifMatch, restapi.ETag(before.Revision))
 }
 
+// standing is the document at a path, for a caller that may update the workspace and has seen this revision of it.
+func (e *Edit) standing(ctx context.Context, path, ifMatch string) (*Stored, error) {
+	if err := e.Visit.Check(access.ActionUpdate); err != nil {
+		return nil, err
+	}
+	before, err := e.Get(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if before == nil {
+		return nil, missing(path)
+	}
+	return before, e.seen(ifMatch, before)
+}
+
 // Remove deletes a document.
 func (d *Definitions) Remove(ctx context.Context, ref string, write Write) error {
 	path := dsul.Path(write.Kind, write.Slug)
 	_, err := d.Edit(ctx, ref, Purpose{}, func(ctx context.Context, e *Edit) error {
-		if err := e.Visit.Check(access.ActionUpdate); err != nil {
-			return err
-		}
-		before, err := e.Get(ctx, path)
-		if err != nil {
-			return err
-		}
-		if before == nil {
-			return missing(path)
-		}
-		if err := e.seen(write.IfMatch, before); err != nil {
+		if _, err := e.standing(ctx, path, write.IfMatch); err != nil {
 			return err
 		}
 		return e.Delete(ctx, path)
@@ -210,8 +215,8 @@ func parseBody(write Write) (*dsul.Document, error) {
 // merged is the document that results from what is stored and what is sent, and the keys that the caller is responsible for:
 // nil for all of them.
 func merged(write Write, given *dsul.Document, before *Stored) (doc *dsul.Document, touched []string, err error) {
-	if !write.YAML {
-		dropOwned(given.Root, before)
+	if !write.YAML && before != nil {
+		dropSaid(given.Root, before.owned())
 	}
 	text := given.Text
 	switch {
@@ -330,7 +335,6 @@ func (e *Edit) named(ctx context.Context, doc *dsul.Document, write Write) (*dsu
 	}
 	text := doc.Text
 	if !write.YAML {
-		dropOwned(doc.Root, nil)
 		prepend(doc.Root, "slug", slug)
 		validateByDefault(doc)
 		text = dsul.Encode(doc.Root)
@@ -373,15 +377,8 @@ func scalar(tag, value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
 }
 
-// dropOwned takes what the service says of a document itself out of a body, when it is what the service said: so a client
-// can send back what it has read. What differs stays, and is refused by the check.
-func dropOwned(root *yaml.Node, before *Stored) {
-	if before != nil {
-		dropSaid(root, before.owned())
-	}
-}
-
-// dropSaid takes the keys out of a body whose values are what the service says itself.
+// dropSaid takes the keys out of a body whose values are what the service says itself: so a client can send back what it has
+// read. What differs stays, and is refused by the check.
 func dropSaid(root *yaml.Node, owned map[string]json.RawMessage) {
 	kept := root.Content[:0]
 	for i := 0; i+1 < len(root.Content); i += 2 {

@@ -86,7 +86,17 @@ func (e *Engine) Create(ctx context.Context, body []byte) (workspaces.Workspace,
 	if index, err = definitions.WithSlug(index, w.Slug); err != nil {
 		return w, err
 	}
-	err = e.DB.Tx(ctx, func(tx *sqldb.Tx) error { return e.Establish(ctx, tx, w, index) })
+	first, err := definitions.WithoutRepositories(index)
+	if err != nil {
+		return w, err
+	}
+	err = e.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		if err := e.Establish(ctx, tx, w, first); err != nil {
+			return err
+		}
+		w, err = e.Definitions.SetRepositories(ctx, tx, w, index)
+		return err
+	})
 	return w, Taken(err, w.Slug)
 }
 

@@ -45,9 +45,21 @@ func (e *Engine) pause(ctx context.Context) bool {
 	}
 }
 
+// operationAge is how long an operation that has ended can be asked for.
+const operationAge = 7 * 24 * time.Hour
+
 // TidyOnce empties the bin and forgets old history.
 func (e *Engine) TidyOnce(ctx context.Context) error {
 	if err := e.EmptyBin(ctx); err != nil {
+		return err
+	}
+	err := e.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		if err := store.ForgetOperations(ctx, tx, e.now().Add(-operationAge)); err != nil {
+			return err
+		}
+		return store.ForgetBulks(ctx, tx)
+	})
+	if err != nil {
 		return err
 	}
 	return e.ForgetHistory(ctx)

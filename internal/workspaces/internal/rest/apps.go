@@ -25,7 +25,7 @@ type App struct {
 	Labels        []string        `json:"labels" nullable:"false" doc:"Labels."`
 	Documentation *Documentation  `json:"documentation,omitempty" doc:"The page that documents it; absent when there is none."`
 	Config        apps.AppConfig  `json:"config" doc:"What its instances can set. The app's own values are not shown."`
-	Version       string          `json:"version" doc:"The name of its newest version."`
+	Version       string          `json:"version" doc:"The name of the version that is shown: its newest, unless another one is asked for."`
 	Versions      *[]AppVersion   `json:"versions,omitempty" doc:"All its versions, the newest first. Lists leave them out."`
 	CreatedAt     time.Time       `json:"createdAt" doc:"When it was first published."`
 	CreatedBy     string          `json:"createdBy" doc:"By whom."`

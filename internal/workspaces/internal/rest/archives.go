@@ -35,6 +35,10 @@ type ImportResult struct {
 	UpdatedWorkspaceIDs []string           `json:"updatedWorkspaceIds,omitempty" doc:"Of a bulk import: the workspaces that were changed."`
 	PublishedApps       []string           `json:"publishedApps,omitempty" doc:"The apps that were published."`
 	DryRun              bool               `json:"dryRun,omitempty" doc:"Whether it was only tried: nothing was changed."`
+	PlanID              string             `json:"planId,omitempty" doc:"Of a dry run: send it with the import to apply exactly this; it is refused when something changed since."`
+	Operation           string             `json:"operation,omitempty" doc:"Of a dry run: import."`
+	Created             []string           `json:"created,omitempty" doc:"Of a dry run: the documents that would be added."`
+	Updated             []string           `json:"updated,omitempty" doc:"Of a dry run: the documents that would be changed."`
 }
 
 // BulkExport is the body that asks for an archive of many workspaces.
@@ -252,6 +256,7 @@ func (p *porter) registerImports(api *restapi.API) {
 		Query: []restapi.Param{
 			{Name: "prune", Doc: "true deletes the automations, pages and app instances that the archive does not have."},
 			{Name: "dryRun", Doc: "true changes nothing and answers what would happen."},
+			{Name: "planId", Doc: "The plan that the import has to be; it is refused with 409 when something changed since."},
 		},
 	}
 	api.Raw(op, func(w http.ResponseWriter, r *http.Request) error {
@@ -401,6 +406,7 @@ func importOptions(r *http.Request) (opts archives.Options, err error) {
 			return opts, errs.Parameter(name, "use true or false")
 		}
 	}
+	opts.PlanID = r.URL.Query().Get("planId")
 	return opts, nil
 }
 
@@ -411,6 +417,10 @@ func (p *porter) answer(ctx context.Context, w http.ResponseWriter, result archi
 	}
 	if shown.Errors == nil {
 		shown.Errors = []archives.Finding{}
+	}
+	if opts.DryRun {
+		shown.PlanID, shown.Operation, shown.Created = result.PlanID, "import", orEmpty(result.Added)
+		shown.Updated = slices.DeleteFunc(slices.Clone(result.Imported), func(path string) bool { return slices.Contains(result.Added, path) })
 	}
 	if result.WorkspaceID != "" && !opts.DryRun {
 		var err error

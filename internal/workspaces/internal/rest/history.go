@@ -17,7 +17,7 @@ import (
 // HistoryEntry is an edit of a workspace's documents.
 type HistoryEntry struct {
 	Revision       int64           `json:"revision" doc:"The revision of the workspace that it made; undo it by this."`
-	Reason         string          `json:"reason" enum:"edit,import,undo,rollback" doc:"How it came about."`
+	Reason         string          `json:"reason" enum:"edit,import,undo,rollback,pull" doc:"How it came about."`
 	Note           string          `json:"note,omitempty" doc:"More about it: the version of a rollback, the revision that was undone."`
 	CreatedAt      time.Time       `json:"createdAt" doc:"When it was made."`
 	CreatedBy      string          `json:"createdBy,omitempty" doc:"By whom."`

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"atelier/internal/access"
+	"atelier/internal/dsul"
 	"atelier/internal/errs"
 	"atelier/internal/restapi"
 	"atelier/internal/workspaces/internal/definitions"
@@ -116,10 +117,11 @@ func registerConfig(api *restapi.API, d *definitions.Definitions) {
 		if err := checkJSON(in.RawBody); err != nil {
 			return nil, err
 		}
-		if err := d.UpdateConfig(ctx, in.WorkspaceID, in.IfMatch, in.RawBody); err != nil {
+		index, err := d.UpdateConfig(ctx, in.WorkspaceID, in.IfMatch, in.RawBody)
+		if err != nil {
 			return nil, err
 		}
-		return sectionAnswer(ctx, d, in.WorkspaceID, "", "config")
+		return sectionOutput(sectionOf(index, "config"), index.Revision), nil
 	})
 }
 
@@ -129,10 +131,22 @@ func sectionAnswer(ctx context.Context, d *definitions.Definitions, ref, version
 	if err != nil {
 		return nil, err
 	}
+	return sectionOutput(value, revision), nil
+}
+
+// sectionOf is a part of the index; nil when it says nothing of it.
+func sectionOf(index definitions.Stored, at ...string) []byte {
+	if n := index.Parsed.Get(at...); n != nil {
+		return dsul.JSON(n)
+	}
+	return nil
+}
+
+func sectionOutput(value []byte, revision int64) *documentOutput {
 	if value == nil {
 		value = []byte("{}")
 	}
-	return &documentOutput{Status: http.StatusOK, ETag: restapi.ETag(revision), ContentType: mediaJSON, Body: append(value, '\n')}, nil
+	return &documentOutput{Status: http.StatusOK, ETag: restapi.ETag(revision), ContentType: mediaJSON, Body: append(value, '\n')}
 }
 
 func (s section) register(api *restapi.API, d *definitions.Definitions) {
@@ -153,16 +167,18 @@ func (s section) register(api *restapi.API, d *definitions.Definitions) {
 		if err := checkJSON(in.RawBody); err != nil {
 			return nil, err
 		}
-		if err := d.SetSection(ctx, in.WorkspaceID, in.IfMatch, in.RawBody, s.path(in.Name)...); err != nil {
+		index, err := d.SetSection(ctx, in.WorkspaceID, in.IfMatch, in.RawBody, s.path(in.Name)...)
+		if err != nil {
 			return nil, err
 		}
-		return s.answer(ctx, d, &in.OfEntry)
+		return sectionOutput(sectionOf(index, s.path(in.Name)...), index.Revision), nil
 	})
 	restapi.Register(api, sectionOperation("delete"+s.id, http.MethodDelete, one, s.tag, "Delete one "+s.summary),
 		func(ctx context.Context, in *deleteEntryInput) (*deletedOutput, error) {
 			out := &deletedOutput{}
 			out.Body.ID = in.Name
-			return out, d.SetSection(ctx, in.WorkspaceID, in.IfMatch, nil, s.path(in.Name)...)
+			_, err := d.SetSection(ctx, in.WorkspaceID, in.IfMatch, nil, s.path(in.Name)...)
+			return out, err
 		})
 }
 
@@ -177,5 +193,5 @@ func (s section) answer(ctx context.Context, d *definitions.Definitions, in *OfE
 	if value == nil {
 		return nil, errs.Missing(s.route, in.Name)
 	}
-	return &documentOutput{Status: http.StatusOK, ETag: restapi.ETag(revision), ContentType: mediaJSON, Body: append(value, '\n')}, nil
+	return sectionOutput(value, revision), nil
 }

@@ -40,14 +40,15 @@ type PageDefinition struct {
 
 // WorkspaceDefinition is what callers may set of a workspace: its index.
 type WorkspaceDefinition struct {
-	Name              string         `json:"name,omitempty" minLength:"1" maxLength:"60" example:"Orders" doc:"The name people see. A new workspace needs one."`
-	Slug              string         `json:"slug,omitempty" maxLength:"64" example:"orders" doc:"The technical name; made from the name when absent."`
-	Description       Text           `json:"description,omitempty" example:"\"Takes orders\"" doc:"What it is for: a text, or texts by language."`
-	Photo             string         `json:"photo,omitempty" example:"https://example.com/orders.png" doc:"The address of its picture."`
-	Labels            []string       `json:"labels,omitempty" example:"[\"team:sales\"]" doc:"Labels, for filters and groups."`
-	Config            map[string]any `json:"config,omitempty" example:"{\"value\":{}}" doc:"Its configuration: schema, block and value."`
-	Blocks            map[string]any `json:"blocks,omitempty" example:"{}" doc:"Its own blocks, by slug."`
-	RegisterWorkspace *bool          `json:"registerWorkspace,omitempty" doc:"Whether other workspaces can look it up by its slug."`
-	Secrets           map[string]any `json:"secrets,omitempty" example:"{}" doc:"The schema of the secrets that it expects."`
-	Events            map[string]any `json:"events,omitempty" example:"{}" doc:"The types of its events."`
+	Name              string                          `json:"name,omitempty" minLength:"1" maxLength:"60" example:"Orders" doc:"The name people see. A new workspace needs one."`
+	Slug              string                          `json:"slug,omitempty" maxLength:"64" example:"orders" doc:"The technical name; made from the name when absent."`
+	Description       Text                            `json:"description,omitempty" example:"\"Takes orders\"" doc:"What it is for: a text, or texts by language."`
+	Photo             string                          `json:"photo,omitempty" example:"https://example.com/orders.png" doc:"The address of its picture."`
+	Labels            []string                        `json:"labels,omitempty" example:"[\"team:sales\"]" doc:"Labels, for filters and groups."`
+	Config            map[string]any                  `json:"config,omitempty" example:"{\"value\":{}}" doc:"Its configuration: schema, block and value."`
+	Blocks            map[string]any                  `json:"blocks,omitempty" example:"{}" doc:"Its own blocks, by slug."`
+	RegisterWorkspace *bool                           `json:"registerWorkspace,omitempty" doc:"Whether other workspaces can look it up by its slug."`
+	Secrets           map[string]any                  `json:"secrets,omitempty" example:"{}" doc:"The schema of the secrets that it expects."`
+	Events            map[string]any                  `json:"events,omitempty" example:"{}" doc:"The types of its events."`
+	Repositories      map[string]RepositoryDefinition `json:"repositories,omitempty" example:"{}" doc:"What it is pushed to and pulled from, by id: 1 to 60 letters, digits, spaces and . _ -. They are replaced as a whole. Setting them needs manage_repositories."`
 }

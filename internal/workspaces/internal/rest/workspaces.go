@@ -65,14 +65,16 @@ func view(w workspaces.Workspace, now time.Time) Workspace {
 type WorkspaceDetail struct {
 	Workspace
 
-	Config            json.RawMessage             `json:"config,omitempty" doc:"Its configuration."`
-	Blocks            json.RawMessage             `json:"blocks,omitempty" doc:"Its own blocks, by slug."`
-	RegisterWorkspace json.RawMessage             `json:"registerWorkspace,omitempty" doc:"Whether other workspaces can look it up by its slug."`
-	Secrets           json.RawMessage             `json:"secrets,omitempty" doc:"The schema of the secrets that it expects."`
-	Events            json.RawMessage             `json:"events,omitempty" doc:"The types of its events."`
-	Automations       map[string]definitions.Meta `json:"automations" doc:"Its automations by slug, without what they do."`
-	Pages             map[string]definitions.Meta `json:"pages" doc:"Its pages by slug, without what they show."`
-	Imports           map[string]definitions.Meta `json:"imports" doc:"Its app instances by slug."`
+	Config            json.RawMessage               `json:"config,omitempty" doc:"Its configuration."`
+	Blocks            json.RawMessage               `json:"blocks,omitempty" doc:"Its own blocks, by slug."`
+	RegisterWorkspace json.RawMessage               `json:"registerWorkspace,omitempty" doc:"Whether other workspaces can look it up by its slug."`
+	Secrets           json.RawMessage               `json:"secrets,omitempty" doc:"The schema of the secrets that it expects."`
+	Events            json.RawMessage               `json:"events,omitempty" doc:"The types of its events."`
+	Repositories      json.RawMessage               `json:"repositories,omitempty" doc:"What it is pushed to and pulled from, by id."`
+	Platform          map[string]PlatformRepository `json:"platformRepositories,omitempty" doc:"The repositories that the operator has configured for all workspaces, by id."`
+	Automations       map[string]definitions.Meta   `json:"automations" doc:"Its automations by slug, without what they do."`
+	Pages             map[string]definitions.Meta   `json:"pages" doc:"Its pages by slug, without what they show."`
+	Imports           map[string]definitions.Meta   `json:"imports" doc:"Its app instances by slug."`
 }
 
 // detailed shows a workspace with its definition.
@@ -83,9 +85,11 @@ func detailed(ctx context.Context, d *definitions.Definitions, w workspaces.Work
 	}
 	detail := WorkspaceDetail{
 		Workspace: view(w, d.Clock.Now()), Automations: metas[dsul.Automation], Pages: metas[dsul.Page], Imports: metas[dsul.Import],
+		Platform: platformRepositories(d.Platform, w),
 	}
 	for key, into := range map[string]*json.RawMessage{
 		"config": &detail.Config, "blocks": &detail.Blocks, "registerWorkspace": &detail.RegisterWorkspace, "secrets": &detail.Secrets, "events": &detail.Events,
+		"repositories": &detail.Repositories,
 	} {
 		if n := index.Get(key); n != nil {
 			*into = dsul.JSON(n)
@@ -206,7 +210,7 @@ func RegisterWorkspaces(api *restapi.API, e *engine.Engine, cursors *restapi.Cur
 
 // settable are the keys of a workspace that callers may set.
 func settable() []string {
-	return []string{"name", "slug", "description", "photo", "labels", "config", "blocks", "registerWorkspace", "secrets", "events"}
+	return []string{"name", "slug", "description", "photo", "labels", "config", "blocks", "registerWorkspace", "secrets", "events", "repositories"}
 }
 
 // shownOf is what a caller reads of a workspace, by key; nil when the body has nothing but what a caller may set.

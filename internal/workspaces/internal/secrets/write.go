@@ -37,27 +37,37 @@ func (s *Secrets) write(ctx context.Context, ref string, drafts map[string]Draft
 		if err != nil {
 			return err
 		}
-		if err := valid(drafts); err != nil {
-			return err
-		}
-		stored, err := s.hold(ctx, tx, v)
-		if err != nil {
-			return err
-		}
-		todo, err := plan(v, stored, drafts, replace)
-		if err != nil {
-			return err
-		}
-		if err := s.apply(ctx, tx, v, todo); err != nil {
-			return err
-		}
-		if err := s.tell(ctx, tx, v.Workspace.ID, todo.changes()); err != nil {
+		if err := s.set(ctx, tx, v, drafts, replace); err != nil {
 			return err
 		}
 		left, err = s.readable(ctx, tx, v)
 		return err
 	})
 	return left, err
+}
+
+// MergeIn is Merge inside a transaction that does more, for the caller of a visit.
+func (s *Secrets) MergeIn(ctx context.Context, tx *sqldb.Tx, v *door.Visit, drafts map[string]Draft) error {
+	return s.set(ctx, tx, v, drafts, false)
+}
+
+// set writes what the caller may write, and tells of it.
+func (s *Secrets) set(ctx context.Context, tx *sqldb.Tx, v *door.Visit, drafts map[string]Draft, replace bool) error {
+	if err := valid(drafts); err != nil {
+		return err
+	}
+	stored, err := s.hold(ctx, tx, v)
+	if err != nil {
+		return err
+	}
+	todo, err := plan(v, stored, drafts, replace)
+	if err != nil {
+		return err
+	}
+	if err := s.apply(ctx, tx, v, todo); err != nil {
+		return err
+	}
+	return s.tell(ctx, tx, v.Workspace.ID, todo.changes())
 }
 
 // Delete removes a secret.

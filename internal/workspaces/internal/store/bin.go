@@ -52,7 +52,8 @@ func Purge(ctx context.Context, tx *sqldb.Tx, id string) (bool, error) {
 	for _, statement := range []string{
 		`DELETE FROM ws_documents WHERE workspace_id = $1`, `DELETE FROM ws_texts WHERE owner = $1`, `DELETE FROM ws_changes WHERE workspace_id = $1`,
 		`DELETE FROM ws_revisions WHERE workspace_id = $1`, `DELETE FROM ws_versions WHERE workspace_id = $1`, `DELETE FROM ws_operations WHERE workspace_id = $1`,
-		`DELETE FROM ws_page_ids WHERE workspace_id = $1`,
+		`DELETE FROM ws_page_ids WHERE workspace_id = $1`, `DELETE FROM ws_syncs WHERE workspace_id = $1`, `DELETE FROM ws_conflicts WHERE workspace_id = $1`,
+		`DELETE FROM ws_host_keys WHERE workspace_id = $1`,
 	} {
 		if _, err := tx.Exec(ctx, statement, id); err != nil {
 			return false, err

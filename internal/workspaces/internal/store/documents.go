@@ -158,6 +158,21 @@ func EachText(ctx context.Context, r sqldb.Reader, workspaceID string, fn func(d
 	return nil
 }
 
+// Sizes tells how many bytes each current document of a workspace has, by path.
+func Sizes(ctx context.Context, r sqldb.Reader, workspaceID string) (map[string]int64, error) {
+	type row struct {
+		path string
+		size int64
+	}
+	rows, err := sqldb.All(ctx, r, func(rows *sql.Rows) (one row, err error) { return one, rows.Scan(&one.path, &one.size) },
+		`SELECT path, size FROM ws_documents WHERE workspace_id = $1`, workspaceID)
+	sizes := make(map[string]int64, len(rows))
+	for _, one := range rows {
+		sizes[one.path] = one.size
+	}
+	return sizes, err
+}
+
 // CopyTexts gives another owner all texts of the current documents of a workspace.
 func CopyTexts(ctx context.Context, tx *sqldb.Tx, workspaceID, owner string) error {
 	_, err := tx.Exec(ctx, `INSERT INTO ws_texts (owner, hash, body)

@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"atelier/internal/sqldb"
@@ -137,3 +139,17 @@ func WithHistoryBefore(ctx context.Context, r sqldb.Reader, before time.Time, li
 }
 
 func scanID(rows *sql.Rows) (id string, err error) { return id, rows.Scan(&id) }
+
+// LastRevision is the newest edit with one of some reasons that was not undone; sql.ErrNoRows when there is none.
+func LastRevision(ctx context.Context, r sqldb.Reader, workspaceID string, reasons []string) (revision int64, err error) {
+	args := []any{workspaceID}
+	var places []string
+	for _, reason := range reasons {
+		args = append(args, reason)
+		places = append(places, fmt.Sprintf("$%d", len(args)))
+	}
+	err = r.QueryRow(ctx, `SELECT v.revision FROM ws_revisions v WHERE v.workspace_id = $1 AND v.reason IN (`+strings.Join(places, ", ")+`)
+		AND NOT EXISTS (SELECT 1 FROM ws_revisions u WHERE u.workspace_id = $1 AND u.reason = 'undo' AND u.note = CAST(v.revision AS TEXT) AND u.revision > v.revision)
+		ORDER BY v.revision DESC LIMIT 1`, args...).Scan(&revision)
+	return revision, err
+}

@@ -16,6 +16,15 @@ const (
 	// Pushed is what was last pushed to a repository, Imported what was last imported: one of each, without a name.
 	Pushed   = "push"
 	Imported = "import"
+	// First is what a workspace was made with, before anybody edited it: one, without a name. Workspaces that were made
+	// before it was kept have none.
+	First = "first"
+	// Base is what a workspace and a repository had in common, named after the repository; Theirs the other side of a
+	// conflict; Remote a version that was pushed to a repository; Planned one that is being pushed, named after the operation.
+	Base    = "base"
+	Theirs  = "theirs"
+	Remote  = "remote"
+	Planned = "planned"
 )
 
 // Version is a tree of documents that is kept.
@@ -27,6 +36,8 @@ type Version struct {
 	Revision    int64
 	CreatedAt   time.Time
 	CreatedBy   string
+	// RepositoryID is where a remote version is.
+	RepositoryID string
 }
 
 // Entry is a document of a tree.
@@ -60,21 +71,21 @@ func GetTree(ctx context.Context, r sqldb.Reader, owner, hash string) (tree []En
 	return tree, json.Unmarshal(text, &tree)
 }
 
-const versionColumns = `kind, name, description, tree, revision, created_at, created_by`
+const versionColumns = `kind, name, description, tree, revision, created_at, created_by, repository_id`
 
 func scanVersion(row func(...any) error) (v Version, err error) {
 	var created int64
-	err = row(&v.Kind, &v.Name, &v.Description, &v.Tree, &v.Revision, &created, &v.CreatedBy)
+	err = row(&v.Kind, &v.Name, &v.Description, &v.Tree, &v.Revision, &created, &v.CreatedBy, &v.RepositoryID)
 	v.CreatedAt = sqldb.Time(created)
 	return v, err
 }
 
 // PutVersion keeps a version, in the place of the one of its kind and name.
 func PutVersion(ctx context.Context, tx *sqldb.Tx, workspaceID string, v Version) error {
-	_, err := tx.Exec(ctx, `INSERT INTO ws_versions (workspace_id, `+versionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+	_, err := tx.Exec(ctx, `INSERT INTO ws_versions (workspace_id, `+versionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (workspace_id, kind, name) DO UPDATE SET description = excluded.description, tree = excluded.tree, revision = excluded.revision,
-			created_at = excluded.created_at, created_by = excluded.created_by`,
-		workspaceID, v.Kind, v.Name, v.Description, v.Tree, v.Revision, sqldb.Millis(v.CreatedAt), v.CreatedBy)
+			created_at = excluded.created_at, created_by = excluded.created_by, repository_id = excluded.repository_id`,
+		workspaceID, v.Kind, v.Name, v.Description, v.Tree, v.Revision, sqldb.Millis(v.CreatedAt), v.CreatedBy, v.RepositoryID)
 	return err
 }
 
@@ -90,9 +101,9 @@ func Versions(ctx context.Context, r sqldb.Reader, workspaceID, kind string) ([]
 		`SELECT `+versionColumns+` FROM ws_versions WHERE workspace_id = $1 AND kind = $2 ORDER BY created_at DESC, name DESC`, workspaceID, kind)
 }
 
-// DeleteVersion removes a native version and tells whether there was one.
-func DeleteVersion(ctx context.Context, tx *sqldb.Tx, workspaceID, name string) (bool, error) {
-	n, err := tx.Exec(ctx, `DELETE FROM ws_versions WHERE workspace_id = $1 AND kind = $2 AND name = $3`, workspaceID, Native, name)
+// DeleteVersion removes a version and tells whether there was one.
+func DeleteVersion(ctx context.Context, tx *sqldb.Tx, workspaceID, kind, name string) (bool, error) {
+	n, err := tx.Exec(ctx, `DELETE FROM ws_versions WHERE workspace_id = $1 AND kind = $2 AND name = $3`, workspaceID, kind, name)
 	return n == 1, err
 }
 

@@ -76,6 +76,11 @@ func syncOf(text string) (*workspaces.Sync, error) {
 	return &s, json.Unmarshal([]byte(text), &s)
 }
 
+func syncText(s *workspaces.Sync) (string, error) {
+	text, err := json.Marshal(s)
+	return string(text), err
+}
+
 func oneIf(set bool) int64 {
 	if set {
 		return 1

@@ -1,0 +1,409 @@
+package versioning
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"atelier/internal/access"
+	"atelier/internal/dsul"
+	"atelier/internal/errs"
+	"atelier/internal/failpoint"
+	"atelier/internal/sqldb"
+	"atelier/internal/workspaces"
+	"atelier/internal/workspaces/internal/definitions"
+	"atelier/internal/workspaces/internal/repositories"
+	"atelier/internal/workspaces/internal/store"
+)
+
+// dispute is what is kept of a conflict: where both sides were, and what was settled so far.
+type dispute struct {
+	Branches
+
+	Version string `json:"version"`
+	// Commit and Tree are those of the target branch, Saved what the workspace was saved as.
+	Commit string `json:"commit"`
+	Tree   string `json:"tree"`
+	Saved  string `json:"saved"`
+	// Base, Ours and Theirs are trees in the database. Ours is what the workspace was saved as.
+	Base    string   `json:"base"`
+	Ours    string   `json:"ours"`
+	Theirs  string   `json:"theirs"`
+	Choices []choice `json:"choices,omitempty"`
+}
+
+// block ends a pull by locking the workspace: what it is has been saved to the intermediate branch, and nothing was changed.
+func (v *Versioning) block(ctx context.Context, p *pulling) error {
+	names := branchesOf(p.run.op.Workspace, p.run.repository)
+	if b, ok := p.other.(*branch); ok && writable(p.run.repository) && !v.again(p) {
+		p.run.progress.step(ctx, "write", "Saving the workspace")
+		saved, err := v.commitLocal(ctx, p, b)
+		if err != nil {
+			return err
+		}
+		if err := b.save(ctx, p.seen, saved); err != nil {
+			return err
+		}
+		p.known.Saved = saved
+	}
+	failpoint.At("pull.blocking")
+	failure := conflicting(names, p.run.repository, p.result.conflicts)
+	p.run.progress.note("error", failure.Message)["error"] = failure.Show()
+	err := v.DB.Tx(ctx, func(tx *sqldb.Tx) error { return v.dispute(ctx, tx, p, names, failure) })
+	if err != nil {
+		return err
+	}
+	return &blockedError{failure}
+}
+
+// again tells that the same conflict is met again: the workspace was locked since, so that it is saved already.
+func (v *Versioning) again(p *pulling) bool {
+	return p.run.op.Over.Reason == workspaces.MergeConflict && p.known.Saved != "" && p.seen.Intermediate == p.known.Saved
+}
+
+// dispute stores a conflict and locks the workspace for it.
+func (v *Versioning) dispute(ctx context.Context, tx *sqldb.Tx, p *pulling, names Branches, failure error) error {
+	id := p.run.op.Workspace.ID
+	if err := store.DeleteConflict(ctx, tx, id); err != nil {
+		return err
+	}
+	d := dispute{Branches: names, Version: p.version(), Commit: p.seen.Commit, Tree: p.seen.Tree, Saved: p.known.Saved}
+	for _, part := range []struct {
+		name string
+		side side
+		tree *string
+	}{{"base", p.mergeBase, &d.Base}, {"ours", p.ours, &d.Ours}, {"theirs", p.theirs, &d.Theirs}} {
+		tree, err := keep(ctx, tx, id, part.side)
+		if err != nil {
+			return err
+		}
+		*part.tree = tree
+		if err := store.PutVersion(ctx, tx, id, store.Version{Kind: store.Theirs, Name: part.name, Tree: tree, CreatedAt: v.Definitions.Now(), CreatedBy: p.run.by}); err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	if err := store.PutConflict(ctx, tx, id, store.Conflict{RepositoryID: p.run.repository.ID, Data: string(text), CreatedAt: v.Definitions.Now(), CreatedBy: p.run.by}); err != nil {
+		return err
+	}
+	next := p.known.Sync
+	next.Drift = InConflict
+	if err := v.agree(ctx, tx, id, next, p.known.base); err != nil {
+		return err
+	}
+	if err := p.run.progress.store(ctx, tx); err != nil {
+		return err
+	}
+	return p.run.op.Block(ctx, tx, workspaces.MergeConflict, failure)
+}
+
+// Conflicts are those for which a workspace is locked.
+type Conflicts struct {
+	Branches
+
+	RepositoryID string     `json:"repositoryId" doc:"The repository that was pulled from."`
+	Commit       string     `json:"commit,omitempty" doc:"The commit that was pulled."`
+	Version      string     `json:"version,omitempty" doc:"The version that was pulled."`
+	CreatedAt    time.Time  `json:"createdAt" doc:"When the conflict was found."`
+	CreatedBy    string     `json:"createdBy,omitempty" doc:"Whose pull found it."`
+	Open         int        `json:"open" doc:"How many of the conflicts are not settled."`
+	Conflicts    []Conflict `json:"conflicts" nullable:"false" doc:"The conflicts."`
+}
+
+// conflicted is a conflict with both of its sides.
+type conflicted struct {
+	dispute
+
+	stored     store.Conflict
+	local      local
+	base       side
+	ours       side
+	theirs     side
+	repository repositories.Repository
+}
+
+// Conflicts reads the conflicts of a workspace that the caller may read; none when it is not locked for any.
+func (v *Versioning) Conflicts(ctx context.Context, ref string) (Conflicts, error) {
+	visit, err := v.Door.May(ctx, v.DB, ref, access.ActionRead)
+	if err != nil {
+		return Conflicts{}, err
+	}
+	c, err := v.conflicted(ctx, visit.Workspace)
+	if err != nil {
+		return Conflicts{Conflicts: []Conflict{}}, err
+	}
+	return v.list(c)
+}
+
+// conflicted reads the conflict of a workspace; resource_not_found when there is none.
+func (v *Versioning) conflicted(ctx context.Context, w workspaces.Workspace) (c conflicted, err error) {
+	c.stored, err = store.GetConflict(ctx, v.DB, w.ID)
+	if sqldb.IsNotFound(err) || err == nil && w.Lock.Reason != workspaces.MergeConflict && w.Lock.Reason != Resolving {
+		return c, errs.New(errs.NotFound, "The workspace has no conflicts.").With("subjectType", "conflicts")
+	}
+	if err != nil {
+		return c, err
+	}
+	if err := json.Unmarshal([]byte(c.stored.Data), &c.dispute); err != nil {
+		return c, err
+	}
+	if c.local, err = v.snapshot(ctx, w.ID); err != nil {
+		return c, err
+	}
+	if c.base, err = kept(ctx, v.DB, w.ID, c.Base); err != nil {
+		return c, err
+	}
+	if c.ours, err = kept(ctx, v.DB, w.ID, c.Ours); err != nil {
+		return c, err
+	}
+	if c.theirs, err = kept(ctx, v.DB, w.ID, c.Theirs); err != nil {
+		return c, err
+	}
+	c.repository, err = v.repository(ctx, v.DB, w, c.stored.RepositoryID)
+	return c, err
+}
+
+func (c conflicted) merger(choices []choice) merger {
+	return merger{base: c.base, ours: c.ours, theirs: c.theirs, kept: c.repository.Excludes, choices: choices}
+}
+
+// list gives all conflicts, those that were settled among them.
+func (v *Versioning) list(c conflicted) (Conflicts, error) {
+	all, err := c.merger(nil).merge()
+	if err != nil {
+		return Conflicts{}, err
+	}
+	shown := Conflicts{
+		Branches: c.Branches, RepositoryID: c.stored.RepositoryID, Commit: c.Commit, Version: c.Version, CreatedAt: c.stored.CreatedAt, CreatedBy: c.stored.CreatedBy,
+		Conflicts: orEmpty(all.conflicts),
+	}
+	for i, conflict := range shown.Conflicts {
+		at := slices.IndexFunc(c.Choices, func(one choice) bool { return one.about(conflict) })
+		if at < 0 {
+			shown.Open++
+			continue
+		}
+		shown.Conflicts[i].Settled = c.Choices[at].Take
+	}
+	return shown, nil
+}
+
+func (c choice) about(conflict Conflict) bool {
+	return c.Document == conflict.Document && slices.Equal(orEmpty(c.Path), conflict.Path)
+}
+
+// Resolution settles one conflict.
+type Resolution struct {
+	Document string          `json:"document" minLength:"1" maxLength:"300" doc:"The document of the conflict."`
+	Path     []string        `json:"path,omitempty" maxItems:"100" doc:"The path of the conflict; none for the whole document."`
+	Take     string          `json:"take" enum:"ours,theirs,base,value" doc:"Which side it becomes: ours is the workspace, theirs the repository; value takes the one below."`
+	Value    json.RawMessage `json:"value,omitempty" doc:"What it becomes; null deletes it."`
+}
+
+// Resolutions settle conflicts.
+type Resolutions struct {
+	Resolutions []Resolution `json:"resolutions,omitempty" maxItems:"10000" nullable:"false" doc:"How single conflicts are settled."`
+	All         string       `json:"all,omitempty" enum:"ours,theirs" doc:"How all the others are settled."`
+}
+
+// Resolved is what settling conflicts came to.
+type Resolved struct {
+	// Left are the conflicts that are open; the workspace stays locked while there are any.
+	Left Conflicts
+	// Job applies the merge when none are.
+	Job *Job
+}
+
+// Resolve settles conflicts of a workspace that the caller may update. What is settled is kept; with the last one the merge is
+// applied: written to the repository as a merge commit, imported, and the workspace is unlocked.
+func (v *Versioning) Resolve(ctx context.Context, ref string, r Resolutions) (Resolved, error) {
+	visit, err := v.Door.May(ctx, v.DB, ref, access.ActionUpdate)
+	if err != nil {
+		return Resolved{}, err
+	}
+	if visit.Workspace.Lock.Reason != workspaces.MergeConflict {
+		if visit.Workspace.Lock.Held(v.Clock.Now()) {
+			return Resolved{}, definitions.Locked(visit.Workspace.Lock)
+		}
+		return Resolved{}, errs.New(errs.NotFound, "The workspace has no conflicts.").With("subjectType", "conflicts")
+	}
+	c, err := v.conflicted(ctx, visit.Workspace)
+	if err != nil {
+		return Resolved{}, err
+	}
+	if err := c.settle(r); err != nil {
+		return Resolved{}, err
+	}
+	if _, err := c.result(); err != nil {
+		return Resolved{}, err
+	}
+	if err := v.keepChoices(ctx, visit.Workspace, c); err != nil {
+		return Resolved{}, err
+	}
+	left, err := v.list(c)
+	if err != nil || left.Open > 0 {
+		return Resolved{Left: left}, err
+	}
+	job, err := v.start(ctx, visit.Workspace, c.repository, Resolving, workspaces.MergeConflict, func(ctx context.Context, run *run) (any, error) {
+		return v.resolve(ctx, run)
+	})
+	return Resolved{Left: left, Job: job}, err
+}
+
+// settle adds resolutions to what was chosen before.
+func (c *conflicted) settle(r Resolutions) error {
+	all, err := c.merger(nil).merge()
+	if err != nil {
+		return err
+	}
+	var wrong []errs.Field
+	for i, one := range r.Resolutions {
+		chosen := choice{Document: one.Document, Path: orEmpty(one.Path), Take: one.Take, Value: one.Value}
+		if !slices.ContainsFunc(all.conflicts, chosen.about) {
+			wrong = append(wrong, errs.Field{Field: "resolutions[" + strconv.Itoa(i) + "]", Message: "there is no conflict at this place; see GET conflicts"})
+			continue
+		}
+		c.Choices = slices.DeleteFunc(c.Choices, func(old choice) bool { return old.Document == chosen.Document && slices.Equal(old.Path, chosen.Path) })
+		c.Choices = append(c.Choices, chosen)
+	}
+	if len(wrong) > 0 {
+		return errs.Invalid(wrong...)
+	}
+	if r.All == "" {
+		return nil
+	}
+	for _, conflict := range all.conflicts {
+		if !slices.ContainsFunc(c.Choices, func(one choice) bool { return one.about(conflict) }) {
+			c.Choices = append(c.Choices, choice{Document: conflict.Document, Path: conflict.Path, Take: r.All})
+		}
+	}
+	return nil
+}
+
+// result merges with what was chosen so far, and checks that every settled document can be read.
+func (c *conflicted) result() (merged, error) {
+	out, err := c.merger(c.Choices).merge()
+	if err != nil {
+		return out, err
+	}
+	var wrong []errs.Field
+	for _, path := range documentsChosen(c.Choices) {
+		f, there := out.side[path]
+		if !there {
+			continue
+		}
+		kind, slug, _ := dsul.SplitPath(path)
+		doc, problems := dsul.Parse(kind, slug, f.text)
+		if len(problems.Errors()) == 0 && doc != nil && doc.Root != nil {
+			problems = doc.Check(dsul.Lenient)
+		}
+		for _, p := range problems.Errors() {
+			wrong = append(wrong, errs.Field{Field: path + ": " + p.Path, Message: p.Message})
+		}
+	}
+	if len(wrong) > 0 {
+		return out, errs.Invalid(wrong...)
+	}
+	return out, nil
+}
+
+func documentsChosen(choices []choice) (paths []string) {
+	for _, c := range choices {
+		if !slices.Contains(paths, c.Document) {
+			paths = append(paths, c.Document)
+		}
+	}
+	return paths
+}
+
+// keepChoices stores what was chosen, unless the conflict is another one by now.
+func (v *Versioning) keepChoices(ctx context.Context, w workspaces.Workspace, c conflicted) error {
+	return v.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		now, err := store.Hold(ctx, tx, w.ID)
+		if err != nil {
+			return err
+		}
+		stored, err := store.GetConflict(ctx, tx, w.ID)
+		if sqldb.IsNotFound(err) || err == nil && (stored.CreatedAt != c.stored.CreatedAt || now.Lock.Epoch != w.Lock.Epoch) {
+			return Stale()
+		}
+		if err != nil {
+			return err
+		}
+		text, err := json.Marshal(c.dispute)
+		if err != nil {
+			return err
+		}
+		stored.Data = string(text)
+		return store.PutConflict(ctx, tx, w.ID, stored)
+	})
+}
+
+// resolve applies a merge of which every conflict is settled.
+func (v *Versioning) resolve(ctx context.Context, run *run) (any, error) {
+	w, err := store.Get(ctx, v.DB, run.op.Workspace.ID)
+	if err != nil {
+		return nil, err
+	}
+	c, err := v.conflicted(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	run.progress.step(ctx, "merge", "Merging as it was settled")
+	result, err := c.result()
+	if err != nil {
+		return nil, err
+	}
+	if len(result.conflicts) > 0 {
+		return nil, Stale()
+	}
+	p := &pulling{Pull: Pull{RepositoryID: run.repository.ID, Version: c.Version}, run: run, local: c.local, ours: c.ours, theirs: c.theirs, result: result, mergeBase: c.base}
+	if p.known, err = v.common(ctx, v.DB, w.ID, run.repository); err != nil {
+		return nil, err
+	}
+	p.seen = sight{Commit: c.Commit, Tree: c.Tree, Intermediate: c.Saved}
+	if err := v.publishMerge(ctx, p); err != nil {
+		return nil, err
+	}
+	failpoint.At("resolve.saved")
+	run.progress.step(ctx, "import", "Importing the documents")
+	return v.importPull(ctx, p)
+}
+
+// publishMerge writes the merge commit, with both sides as its parents, to the intermediate branch.
+func (v *Versioning) publishMerge(ctx context.Context, p *pulling) error {
+	other, err := v.open(ctx, p.run.op.Workspace, p.run.repository)
+	if err != nil {
+		return err
+	}
+	p.other = other
+	b, ok := other.(*branch)
+	if !ok || !writable(p.run.repository) || p.known.Saved == "" {
+		return nil
+	}
+	now, err := b.look(ctx, latest, "")
+	if err != nil {
+		return err
+	}
+	if now.Intermediate != p.known.Saved {
+		return errs.Newf(errs.Conflict, "Somebody worked on %s meanwhile; pull again to take that up.", branchesOf(p.run.op.Workspace, p.run.repository).Intermediate).With("reason", "intermediate_moved")
+	}
+	if p.seen, err = b.at(ctx, now, p.seen.Commit); err != nil {
+		return err
+	}
+	p.run.progress.step(ctx, "push", "Saving the merge")
+	commit, err := v.commitMerge(ctx, p, b, p.known.Saved)
+	if err != nil {
+		return err
+	}
+	if err := b.save(ctx, now, commit); err != nil {
+		return err
+	}
+	p.known.Saved = commit
+	return nil
+}

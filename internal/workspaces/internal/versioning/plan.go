@@ -1,0 +1,154 @@
+package versioning
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+
+	"atelier/internal/dsul"
+	"atelier/internal/workspaces"
+	"atelier/internal/workspaces/internal/definitions"
+	"atelier/internal/workspaces/internal/repositories"
+)
+
+// Plan is what an operation would do.
+type Plan struct {
+	PlanID       string   `json:"planId" doc:"Send it with the operation to apply exactly this; it is refused when something changed since."`
+	Operation    string   `json:"operation" doc:"push, pull, import, bulkPush or bulkImport."`
+	RepositoryID string   `json:"repositoryId,omitempty" doc:"The repository."`
+	Version      string   `json:"version,omitempty" doc:"The version."`
+	Commit       string   `json:"commit,omitempty" doc:"The commit of the branch that the plan was made for."`
+	Created      []string `json:"created" nullable:"false" doc:"The documents that would be added: to the workspace, or to the repository by a push."`
+	Updated      []string `json:"updated" nullable:"false" doc:"The documents that would be changed."`
+	Deleted      []string `json:"deleted" nullable:"false" doc:"The documents that would be removed."`
+	// Conflicts stop a pull.
+	Conflicts []Conflict `json:"conflicts" nullable:"false" doc:"What was changed on both sides; there is no conflict with discardLocalChanges."`
+	Order     []string   `json:"order,omitempty" doc:"Of a bulk operation: the workspaces in their order."`
+	DryRun    bool       `json:"dryRun" doc:"Always true: nothing was changed."`
+}
+
+// facts are what a plan depends on.
+type facts struct {
+	operation, repository, place string
+	workspace                    string
+	revision                     int64
+	commit, tree, intermediate   string
+	version                      string
+	discard                      bool
+}
+
+func planOf(operation string, r repositories.Repository, w workspaces.Workspace, s sight) facts {
+	return facts{
+		operation: operation, repository: r.ID, place: r.Fingerprint(), workspace: w.ID, revision: w.ContentRevision,
+		commit: s.Commit, tree: s.Tree, intermediate: s.Intermediate,
+	}
+}
+
+// id is the same as long as the same thing would happen.
+func (f facts) id() string {
+	text, err := json.Marshal([]any{f.operation, f.repository, f.place, f.workspace, f.revision, f.commit, f.tree, f.intermediate, f.version, f.discard})
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return base64.RawURLEncoding.EncodeToString(sum[:18])
+}
+
+// planned refuses to go on when a plan was asked for and another thing would happen.
+func (v *Versioning) planned(planID string, now facts) error {
+	if planID != "" && planID != now.id() {
+		return Stale()
+	}
+	return nil
+}
+
+// rehearsal is a run that changes nothing: it holds no lock, and its steps are nobody's business.
+func (v *Versioning) rehearsal(w workspaces.Workspace, repository repositories.Repository) *run {
+	op := &definitions.Operation{Workspace: w, StartedAt: v.Definitions.Now(), Over: w.Lock}
+	return &run{op: op, repository: repository, progress: &progress{v: v, op: op, silent: true}}
+}
+
+// PlanPush tells what a push would do.
+func (v *Versioning) PlanPush(ctx context.Context, ref string, p Push) (Plan, error) {
+	w, repository, err := v.mayPush(ctx, ref, p)
+	if err != nil {
+		return Plan{}, err
+	}
+	if w.Lock.Held(v.Clock.Now()) {
+		return Plan{}, definitions.Locked(w.Lock)
+	}
+	other, err := v.open(ctx, w, repository)
+	if err != nil {
+		return Plan{}, err
+	}
+	now, err := v.snapshot(ctx, w.ID)
+	if err != nil {
+		return Plan{}, err
+	}
+	tried := &pushing{Push: p, run: v.rehearsal(w, repository), local: now}
+	if tried.seen, err = other.look(ctx, latest, p.Name); err != nil {
+		return Plan{}, err
+	}
+	if tried.known, err = v.common(ctx, v.DB, w.ID, repository); err != nil {
+		return Plan{}, err
+	}
+	if err := v.inStep(ctx, tried, other); err != nil {
+		return Plan{}, err
+	}
+	plan := Plan{
+		PlanID: planOf("push", repository, now.workspace, tried.seen).id(), Operation: "push", RepositoryID: repository.ID, Version: p.Name, Commit: tried.seen.Commit, DryRun: true,
+	}
+	plan.fill(tried.known.base, now.side)
+	return plan, nil
+}
+
+// PlanPull tells what a pull would do.
+func (v *Versioning) PlanPull(ctx context.Context, ref string, p Pull) (Plan, error) {
+	w, repository, err := v.mayPull(ctx, ref, &p)
+	if err != nil {
+		return Plan{}, err
+	}
+	if w.Lock.Held(v.Clock.Now()) && w.Lock.Reason != workspaces.MergeConflict {
+		return Plan{}, definitions.Locked(w.Lock)
+	}
+	other, err := v.open(ctx, w, repository)
+	if err != nil {
+		return Plan{}, err
+	}
+	tried := &pulling{Pull: p, run: v.rehearsal(w, repository), other: other}
+	if err := v.see(ctx, tried); err != nil {
+		return Plan{}, err
+	}
+	if err := v.mergePull(ctx, tried); err != nil {
+		return Plan{}, err
+	}
+	made := planOf("pull", repository, tried.local.workspace, tried.seen)
+	made.version, made.discard = p.Version, p.Discard
+	plan := Plan{
+		PlanID: made.id(), Operation: "pull", RepositoryID: repository.ID, Version: tried.version(), Commit: tried.seen.Commit, DryRun: true,
+		Conflicts: tried.result.conflicts,
+	}
+	plan.fill(tried.local.side, tried.result.side)
+	return plan, nil
+}
+
+// fill lists the documents that change. The index and the security are never deleted.
+func (p *Plan) fill(from, to side) {
+	p.Created, p.Updated, p.Deleted, p.Conflicts = []string{}, []string{}, []string{}, orEmpty(p.Conflicts)
+	for _, path := range to.paths() {
+		if same(from, to, path) {
+			continue
+		}
+		if _, there := from[path]; there {
+			p.Updated = append(p.Updated, path)
+		} else {
+			p.Created = append(p.Created, path)
+		}
+	}
+	for _, path := range from.paths() {
+		if _, there := to[path]; !there && path != string(dsul.Index) && path != string(dsul.Security) {
+			p.Deleted = append(p.Deleted, path)
+		}
+	}
+}

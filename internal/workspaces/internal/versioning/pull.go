@@ -1,0 +1,465 @@
+package versioning
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+
+	"atelier/internal/access"
+	"atelier/internal/errs"
+	"atelier/internal/failpoint"
+	"atelier/internal/sqldb"
+	"atelier/internal/workspaces"
+	"atelier/internal/workspaces/internal/archive"
+	"atelier/internal/workspaces/internal/archives"
+	"atelier/internal/workspaces/internal/repositories"
+	"atelier/internal/workspaces/internal/store"
+)
+
+// Pull says what is pulled, and how.
+type Pull struct {
+	RepositoryID string
+	// Version is latest, a tag or a commit.
+	Version string
+	// Discard gives up what the workspace has and the repository has not. It is kept as a native version first.
+	Discard bool
+	// PlanID, when given, is the plan that the pull has to be.
+	PlanID string
+	// KeepSlug leaves the workspace its slug, whatever its index says.
+	KeepSlug bool
+}
+
+// Pulled is what a pull did.
+type Pulled struct {
+	Imported  []string
+	Deleted   []string
+	Findings  []archives.Finding
+	Published []string
+	Workspace string
+	Version   string
+	Commit    string
+	// Recovery is the native version that keeps what was given up; empty when nothing was.
+	Recovery string
+}
+
+// StartPull begins to pull into a workspace that the caller may update.
+func (v *Versioning) StartPull(ctx context.Context, ref string, p Pull) (*Job, error) {
+	w, repository, err := v.mayPull(ctx, ref, &p)
+	if err != nil {
+		return nil, err
+	}
+	return v.start(ctx, w, repository, Pulling, workspaces.MergeConflict, func(ctx context.Context, run *run) (any, error) { return v.pull(ctx, run, p) })
+}
+
+func (v *Versioning) mayPull(ctx context.Context, ref string, p *Pull) (w workspaces.Workspace, r repositories.Repository, err error) {
+	visit, err := v.Door.May(ctx, v.DB, ref, access.ActionUpdate)
+	if err != nil {
+		return w, r, err
+	}
+	if p.Version == "" {
+		p.Version = latest
+	}
+	const longest = 200
+	if len(p.Version) > longest {
+		return w, r, errs.Invalid(errs.Field{Field: "version", Message: "use latest, the name of a version, or a commit"})
+	}
+	if r, err = v.repository(ctx, v.DB, visit.Workspace, p.RepositoryID); err != nil {
+		return w, r, err
+	}
+	return visit.Workspace, r, r.MayPull()
+}
+
+// pulling is a pull on its way.
+type pulling struct {
+	Pull
+
+	run   *run
+	other place
+	local local
+	known common
+	seen  sight
+	// theirs is what the repository has, info what it says of it.
+	theirs side
+	info   *archive.ImportInfo
+	// ours is what is merged into: what the workspace has, or what somebody has made of it in Git.
+	ours side
+	// resolved tells that a conflict was settled in the repository: nothing is saved.
+	resolved bool
+	// mergeBase is what both had, as the merge took it.
+	mergeBase side
+	result    merged
+}
+
+// pull pulls into the workspace of an operation.
+func (v *Versioning) pull(ctx context.Context, run *run, p Pull) (any, error) {
+	run.progress.step(ctx, "checkout", "Opening the repository")
+	other, err := v.open(ctx, run.op.Workspace, run.repository)
+	if err != nil {
+		return nil, err
+	}
+	return v.pullFrom(ctx, &pulling{Pull: p, run: run, other: other})
+}
+
+func (v *Versioning) pullFrom(ctx context.Context, p *pulling) (any, error) {
+	p.run.progress.step(ctx, "pull", "Reading the repository")
+	if err := v.see(ctx, p); err != nil {
+		return nil, err
+	}
+	failpoint.At("pull.looked")
+	p.run.progress.step(ctx, "merge", "Merging with the workspace")
+	if err := v.mergePull(ctx, p); err != nil {
+		return nil, err
+	}
+	plan := planOf("pull", p.run.repository, p.local.workspace, p.seen)
+	plan.version, plan.discard = p.Version, p.Discard
+	if err := v.planned(p.PlanID, plan); err != nil {
+		return nil, err
+	}
+	if len(p.result.conflicts) > 0 {
+		return nil, v.block(ctx, p)
+	}
+	if err := v.savePull(ctx, p); err != nil {
+		return nil, err
+	}
+	failpoint.At("pull.saved")
+	p.run.progress.step(ctx, "import", "Importing the documents")
+	return v.importPull(ctx, p)
+}
+
+// see reads both sides and what they had in common.
+func (v *Versioning) see(ctx context.Context, p *pulling) (err error) {
+	if p.seen, err = p.other.look(ctx, p.Version, ""); err != nil {
+		return err
+	}
+	if _, isBranch := p.other.(*branch); isBranch && p.seen.Commit == "" {
+		return errs.Newf(errs.NotFound, "The repository has no branch %s yet; push to make it.", p.run.repository.Branch).
+			With("subjectType", "branches").With("branch", p.run.repository.Branch).With("repositoryId", p.run.repository.ID)
+	}
+	found, err := p.other.read(ctx, p.seen)
+	if err != nil {
+		return err
+	}
+	p.theirs, p.info = sideOf(found.Files), found.Import
+	if p.local, err = v.snapshot(ctx, p.run.op.Workspace.ID); err != nil {
+		return err
+	}
+	p.ours = p.local.side
+	p.known, err = v.common(ctx, v.DB, p.run.op.Workspace.ID, p.run.repository)
+	return err
+}
+
+// mergePull merges the other side into the workspace.
+func (v *Versioning) mergePull(ctx context.Context, p *pulling) (err error) {
+	if p.Discard {
+		p.result = merged{side: p.keepingOurs(p.theirs)}
+		return nil
+	}
+	base, err := v.foreign(ctx, p)
+	if err != nil {
+		return err
+	}
+	p.mergeBase = base
+	p.result, err = merger{base: base, ours: p.ours, theirs: p.theirs, kept: p.run.repository.Excludes}.merge()
+	return err
+}
+
+// keepingOurs is the other side with our documents where the repository is not to be heard.
+func (p *pulling) keepingOurs(theirs side) side {
+	out := side{}
+	for path, f := range theirs {
+		if !p.run.repository.Excludes(path) {
+			out[path] = f
+		}
+	}
+	for path, f := range p.local.side {
+		if p.run.repository.Excludes(path) {
+			out[path] = f
+		}
+	}
+	return out
+}
+
+// foreign takes up what somebody did on the intermediate branch: the conflict that was settled there, or anything else. It
+// gives the base of the merge that follows.
+func (v *Versioning) foreign(ctx context.Context, p *pulling) (side, error) {
+	b, ok := p.other.(*branch)
+	if !ok {
+		return p.known.base, nil
+	}
+	base, err := v.base(ctx, p, b)
+	if err != nil || p.seen.Intermediate == "" || p.seen.Intermediate == p.known.Saved {
+		return base, err
+	}
+	for _, commit := range []string{p.known.Commit, p.seen.Commit} {
+		if within, err := b.contains(ctx, commit, p.seen.Intermediate); err != nil || within {
+			return base, err // it is known, or comes with the target branch
+		}
+	}
+	there, err := v.at(ctx, p, b, p.seen.Intermediate)
+	if err != nil {
+		return nil, err
+	}
+	before, err := v.savedSide(ctx, p, b)
+	if err != nil {
+		return nil, err
+	}
+	joined, err := merger{base: before, ours: p.local.side, theirs: there, kept: p.run.repository.Excludes}.merge()
+	if err != nil {
+		return nil, err
+	}
+	if len(joined.conflicts) > 0 {
+		return nil, divided(p, joined.conflicts)
+	}
+	p.ours = joined.side
+	if p.resolved, err = b.contains(ctx, p.seen.Intermediate, p.seen.Commit); err != nil || !p.resolved {
+		return base, err
+	}
+	return p.theirs, nil // it has all of the target branch, so that nothing is left to merge
+}
+
+// base is what both sides had last: what was in common, or what was saved of the workspace and has come into the target branch
+// since.
+func (v *Versioning) base(ctx context.Context, p *pulling, b *branch) (side, error) {
+	if p.known.Saved == "" {
+		return p.known.base, nil
+	}
+	if old, err := b.contains(ctx, p.known.Commit, p.known.Saved); err != nil || old && p.known.Commit != "" {
+		return p.known.base, err
+	}
+	if within, err := b.contains(ctx, p.seen.Commit, p.known.Saved); err != nil || !within {
+		return p.known.base, err
+	}
+	return v.at(ctx, p, b, p.known.Saved)
+}
+
+// divided says that somebody worked on the intermediate branch in the places that were changed here.
+func divided(p *pulling, conflicts []Conflict) error {
+	names := branchesOf(p.run.op.Workspace, p.run.repository)
+	return errs.Newf(errs.Conflict, "Somebody changed the branch %s in places that were changed here too. Delete that branch, or pull with discardLocalChanges.", names.Intermediate).
+		WithStatus(http.StatusConflict).With("reason", "intermediate_conflict").With("intermediateBranch", names.Intermediate).With("targetBranch", names.Target).
+		With("files", documentsOf(conflicts))
+}
+
+// savedSide is what the workspace was when it was last saved to the intermediate branch; what both had when it never was.
+func (v *Versioning) savedSide(ctx context.Context, p *pulling, b *branch) (side, error) {
+	if has, err := v.hasCommit(ctx, b, p.known.Saved); err != nil || !has {
+		return p.known.base, err
+	}
+	return v.at(ctx, p, b, p.known.Saved)
+}
+
+// at reads the documents of another commit.
+func (v *Versioning) at(ctx context.Context, p *pulling, b *branch, commit string) (side, error) {
+	s, err := b.at(ctx, p.seen, commit)
+	if err != nil {
+		return nil, err
+	}
+	found, err := b.read(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return sideOf(found.Files), nil
+}
+
+// savePull writes what the workspace was, and what it becomes, to the intermediate branch, when there is anything of ours in
+// it and the repository may be written.
+func (v *Versioning) savePull(ctx context.Context, p *pulling) error {
+	b, ok := p.other.(*branch)
+	if !ok || p.Discard || p.resolved || !writable(p.run.repository) || equal(p.result.side, p.theirs) {
+		return nil
+	}
+	p.run.progress.step(ctx, "write", "Saving the workspace")
+	saved, err := v.commitLocal(ctx, p, b)
+	if err != nil {
+		return err
+	}
+	failpoint.At("pull.written")
+	merge, err := v.commitMerge(ctx, p, b, saved)
+	if err != nil {
+		return err
+	}
+	if err := b.save(ctx, p.seen, merge); err != nil {
+		return err
+	}
+	p.known.Saved = merge
+	return nil
+}
+
+// commitLocal makes the commit of what the workspace is, on top of what it came from.
+func (v *Versioning) commitLocal(ctx context.Context, p *pulling, b *branch) (string, error) {
+	var parents []string
+	if has, err := v.hasCommit(ctx, b, p.known.Commit); err != nil {
+		return "", err
+	} else if has {
+		parents = append(parents, p.known.Commit)
+	}
+	within, err := b.contains(ctx, p.known.Commit, p.seen.Intermediate)
+	if err != nil {
+		return "", err
+	}
+	if !within {
+		parents = append(parents, p.seen.Intermediate)
+	}
+	w := p.run.op.Workspace
+	o, err := v.rewriting(ctx, p, b, parents, p.ours)
+	if err != nil {
+		return "", err
+	}
+	o.author, o.when, o.message = v.person(ctx, access.From(ctx).UserID), v.Definitions.Now(), "State of "+w.Slug+" before a pull"
+	made, err := b.prepare(ctx, sight{}, o)
+	return made.Commit, err
+}
+
+// rewriting is what makes the folder in the first parent have these documents.
+func (v *Versioning) rewriting(ctx context.Context, p *pulling, b *branch, parents []string, to side) (outgoing, error) {
+	from := side{}
+	if len(parents) > 0 {
+		s, err := b.at(ctx, p.seen, parents[0])
+		if err != nil {
+			return outgoing{}, err
+		}
+		if hasDocuments(s.Names) {
+			found, err := b.read(ctx, s)
+			if err != nil {
+				return outgoing{}, err
+			}
+			from = sideOf(found.Files)
+		}
+	}
+	o := difference(from, to)
+	o.parents = parents
+	return o, nil
+}
+
+// commitMerge makes the commit of the merge: on top of what the workspace was, and of the target branch.
+func (v *Versioning) commitMerge(ctx context.Context, p *pulling, b *branch, saved string) (string, error) {
+	o := difference(p.theirs, p.result.side)
+	w := p.run.op.Workspace
+	o.parents = []string{p.seen.Commit, saved} // the first one gives the files that are not ours
+	o.author, o.when, o.message = v.person(ctx, access.From(ctx).UserID), v.Definitions.Now(), "Merge "+p.run.repository.Branch+" into "+w.Slug
+	made, err := b.prepare(ctx, p.seen, o)
+	return made.Commit, err
+}
+
+func (v *Versioning) hasCommit(ctx context.Context, b *branch, commit string) (bool, error) {
+	if commit == "" {
+		return false, nil
+	}
+	return b.clone.Has(ctx, commit)
+}
+
+// importPull stores the merged documents, and everything that goes with them, in one transaction.
+func (v *Versioning) importPull(ctx context.Context, p *pulling) (any, error) {
+	done := Pulled{Workspace: p.run.op.Workspace.ID, Version: p.version(), Commit: p.seen.Commit}
+	p.run.progress.note("pull:done", "The workspace has version "+done.Version)
+	from := &archive.Archive{Files: p.result.side.files(), Import: p.info}
+	result, err := v.Archives.Pull(ctx, p.run.op, from, archives.Pulled{
+		Keep: p.run.repository.Excludes, Reslug: !p.KeepSlug, Note: done.Version,
+		Also: func(ctx context.Context, tx *sqldb.Tx, after workspaces.Workspace, result *archives.Result) (err error) {
+			if done.Recovery, err = v.recovery(ctx, tx, p); err != nil {
+				return err
+			}
+			done.Imported, done.Deleted, done.Findings = result.Imported, result.Deleted, result.Findings
+			return v.recordPull(ctx, tx, p, after, result, done)
+		},
+	})
+	failpoint.At("pull.imported")
+	done.Imported, done.Deleted, done.Findings, done.Published = result.Imported, result.Deleted, result.Findings, result.Published
+	return done, err
+}
+
+// version is the name of what was pulled.
+func (p *pulling) version() string {
+	const short = 12
+	switch {
+	case p.Version != latest:
+		return p.Version
+	case p.info != nil && p.info.Version.Name != "":
+		return p.info.Version.Name
+	case len(p.seen.Commit) > short:
+		return p.seen.Commit[:short]
+	default:
+		return latest
+	}
+}
+
+// recovery keeps what a pull that discards gives up as a native version.
+func (v *Versioning) recovery(ctx context.Context, tx *sqldb.Tx, p *pulling) (string, error) {
+	if !p.Discard || equal(p.local.side, p.known.base) || equal(p.local.side, p.result.side) {
+		return "", nil
+	}
+	return v.Definitions.KeepRecovery(ctx, tx, p.local.workspace, p.local.tree)
+}
+
+// recordPull stores what goes with the documents of a pull, and ends it.
+func (v *Versioning) recordPull(ctx context.Context, tx *sqldb.Tx, p *pulling, after workspaces.Workspace, result *archives.Result, done Pulled) error {
+	base := maps.Clone(p.theirs)
+	left := func(path string) bool {
+		return p.run.repository.Excludes(path) || slices.Contains(result.LeftOut, path)
+	}
+	for _, s := range []side{p.theirs, p.known.base} {
+		for path := range s {
+			if !left(path) {
+				continue
+			}
+			delete(base, path) // what was not taken up is not in common
+			if f, there := p.known.base[path]; there {
+				base[path] = f
+			}
+		}
+	}
+	next, err := v.nextSync(ctx, tx, p, after)
+	if err != nil {
+		return err
+	}
+	if err := v.agree(ctx, tx, after.ID, next, base); err != nil {
+		return err
+	}
+	pulled := &workspaces.Sync{CreatedAt: v.Definitions.Now(), CreatedBy: p.run.by, Version: done.Version, RepositoryID: p.run.repository.ID}
+	if err := store.SetPulled(ctx, tx, after.ID, pulled); err != nil {
+		return err
+	}
+	if equal(p.result.side, p.theirs) {
+		if err := store.SetPushed(ctx, tx, after.ID, after.ContentRevision, nil); err != nil {
+			return err
+		}
+	}
+	if err := store.DeleteConflict(ctx, tx, after.ID); err != nil {
+		return err
+	}
+	if err := p.run.progress.store(ctx, tx); err != nil {
+		return err
+	}
+	return p.run.op.Complete(ctx, tx, done)
+}
+
+// nextSync is what the two have in common after a pull.
+func (v *Versioning) nextSync(ctx context.Context, tx *sqldb.Tx, p *pulling, after workspaces.Workspace) (store.Sync, error) {
+	next := p.known.Sync
+	previous, err := v.leave(ctx, tx, after.ID, p.known)
+	if err != nil {
+		return next, err
+	}
+	next.Commit, next.Tree, next.Previous, next.PulledRevision = p.seen.Commit, p.seen.Tree, previous, after.Revision
+	if p.resolved || p.Discard {
+		next.Saved = p.seen.Intermediate
+	}
+	next.Drift = InSync
+	if !equal(p.result.side, p.theirs) {
+		next.Drift = Ahead
+	}
+	return next, nil
+}
+
+// conflicting is the error of a pull that found conflicts.
+func conflicting(names Branches, repository repositories.Repository, conflicts []Conflict) *errs.Error {
+	message := "The workspace and the repository were changed in the same places. Settle the conflicts here, "
+	if names.Intermediate != "" {
+		message += "or merge " + names.Target + " into " + names.Intermediate + " in Git and pull again, "
+	}
+	message += "or pull with discardLocalChanges."
+	return errs.New(errs.Conflict, message).WithStatus(http.StatusConflict).
+		With("reason", workspaces.MergeConflict).With("intermediateBranch", names.Intermediate).With("targetBranch", names.Target).
+		With("repositoryId", repository.ID).With("files", documentsOf(conflicts)).With("conflicts", len(conflicts))
+}

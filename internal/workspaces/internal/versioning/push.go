@@ -1,0 +1,477 @@
+package versioning
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"time"
+
+	"atelier/internal/access"
+	"atelier/internal/errs"
+	"atelier/internal/failpoint"
+	"atelier/internal/gitcmd"
+	"atelier/internal/sqldb"
+	"atelier/internal/workspaces"
+	"atelier/internal/workspaces/internal/archive"
+	"atelier/internal/workspaces/internal/definitions"
+	"atelier/internal/workspaces/internal/repositories"
+	"atelier/internal/workspaces/internal/store"
+)
+
+// The reasons of the locks that operations hold, which are also their kinds.
+const (
+	Pushing   = "push_in_progress"
+	Pulling   = "pull_in_progress"
+	Resolving = "resolve_in_progress"
+)
+
+// Push says what is pushed, and how.
+type Push struct {
+	RepositoryID string
+	// Name is that of the version; made up when empty.
+	Name string
+	// Description is JSON: a text, or texts by language.
+	Description json.RawMessage
+	// PlanID, when given, is the plan that the push has to be.
+	PlanID string
+}
+
+// attempts is how often a push is tried when others push to the same branch at the same time.
+const attempts = 10
+
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`) //nolint:gochecknoglobals // compiled once, never changed
+
+// Check refuses a push that cannot be.
+func (p Push) Check() error {
+	if p.Name != "" && (!nameForm.MatchString(p.Name) || gitcmd.CheckTag(p.Name) != nil || definitions.ReservedVersion(p.Name)) {
+		return errs.Invalid(errs.Field{Field: "name", Message: "use 1 to 100 letters, digits and _ . -, as a tag of git can be called"})
+	}
+	return nil
+}
+
+// StartPush begins to push a workspace that the caller may update.
+func (v *Versioning) StartPush(ctx context.Context, ref string, p Push) (*Job, error) {
+	w, repository, err := v.mayPush(ctx, ref, p)
+	if err != nil {
+		return nil, err
+	}
+	return v.start(ctx, w, repository, Pushing, "", func(ctx context.Context, run *run) (any, error) { return v.push(ctx, run, p) })
+}
+
+func (v *Versioning) mayPush(ctx context.Context, ref string, p Push) (w workspaces.Workspace, r repositories.Repository, err error) {
+	visit, err := v.Door.May(ctx, v.DB, ref, access.ActionUpdate)
+	if err != nil {
+		return w, r, err
+	}
+	if err := p.Check(); err != nil {
+		return w, r, err
+	}
+	if r, err = v.repository(ctx, v.DB, visit.Workspace, p.RepositoryID); err != nil {
+		return w, r, err
+	}
+	return visit.Workspace, r, r.MayPush()
+}
+
+// Pushed is what a push did.
+type Pushed struct {
+	Name        string           `json:"name"`
+	Description json.RawMessage  `json:"description,omitempty"`
+	CreatedAt   time.Time        `json:"createdAt"`
+	CreatedBy   string           `json:"createdBy,omitempty"`
+	Repository  RepositoryChoice `json:"repository"`
+	Commit      string           `json:"commit,omitempty"`
+}
+
+// RepositoryChoice names a repository.
+type RepositoryChoice struct {
+	ID string `json:"id"`
+}
+
+// pushing is a push on its way.
+type pushing struct {
+	Push
+
+	run   *run
+	local local
+	known common
+	seen  sight
+	out   outgoing
+	plan  pushPlan
+	// number counts the names that were tried when nobody chose one.
+	number int
+}
+
+// pushPlan is what a push is about to do, for whoever has to find out whether it did.
+type pushPlan struct {
+	planned
+
+	Revision    int64           `json:"revision"`
+	Name        string          `json:"name"`
+	Description json.RawMessage `json:"description,omitempty"`
+	Before      store.Sync      `json:"before"`
+	Base        string          `json:"base"`
+	Changes     changes         `json:"changes"`
+	At          time.Time       `json:"at"`
+}
+
+// push pushes the workspace of an operation.
+func (v *Versioning) push(ctx context.Context, run *run, p Push) (any, error) {
+	run.progress.step(ctx, "checkout", "Opening the repository")
+	other, err := v.open(ctx, run.op.Workspace, run.repository)
+	if err != nil {
+		return nil, err
+	}
+	return v.pushNow(ctx, run, p, other)
+}
+
+// pushNow pushes what the workspace is now.
+func (v *Versioning) pushNow(ctx context.Context, run *run, p Push, other place) (any, error) {
+	now, err := v.snapshot(ctx, run.op.Workspace.ID)
+	if err != nil {
+		return nil, err
+	}
+	failpoint.At("push.snapshot")
+	return v.pushTo(ctx, &pushing{Push: p, run: run, local: now}, other)
+}
+
+// pushTo pushes what was read of the workspace to the other side.
+func (v *Versioning) pushTo(ctx context.Context, p *pushing, other place) (any, error) {
+	at := v.Definitions.Now()
+	if p.Name == "" {
+		p.number, p.Name = 1, AutoName(at, 1)
+	}
+	for left := attempts; ; left-- {
+		if err := v.preparePush(ctx, p, other, at); err != nil {
+			return nil, err
+		}
+		p.run.progress.step(ctx, "push", "Sending to the repository")
+		err := other.send(ctx, p.seen, p.out, p.plan.planned)
+		failpoint.At("push.sent")
+		if left > 0 && moved(err) {
+			continue // somebody else pushed; when our folder is as it was, we can again
+		}
+		if err != nil {
+			return v.doubted(ctx, p, other, err)
+		}
+		return v.recordPush(ctx, p.run, p.plan)
+	}
+}
+
+// doubted deals with a push that failed. When the answer got lost, the other side is asked; when that cannot be had either,
+// the operation is left to the recovery, which asks until it knows.
+func (v *Versioning) doubted(ctx context.Context, p *pushing, other place, failure error) (any, error) {
+	problem, ok := errors.AsType[*gitcmd.Problem](failure)
+	if !ok || problem.Kind != gitcmd.Unreachable && problem.Kind != gitcmd.TimedOut {
+		return nil, failure
+	}
+	arrived, err := other.arrived(ctx, p.plan.planned)
+	switch {
+	case err != nil:
+		return nil, &unknownError{cause: failure}
+	case arrived:
+		return v.recordPush(ctx, p.run, p.plan)
+	default:
+		return nil, failure
+	}
+}
+
+// unknownError says that nobody knows yet whether a push arrived.
+type unknownError struct{ cause error }
+
+// Error implements error.
+func (e *unknownError) Error() string {
+	return "not known whether the push arrived: " + e.cause.Error()
+}
+
+// Unwrap gives the error to show.
+func (e *unknownError) Unwrap() error { return e.cause }
+
+// preparePush sees where the other side is, and makes what is to be sent.
+func (v *Versioning) preparePush(ctx context.Context, p *pushing, other place, at time.Time) (err error) {
+	p.run.progress.step(ctx, "pull", "Looking at the repository")
+	if p.seen, err = other.look(ctx, latest, p.Name); err != nil {
+		return err
+	}
+	for p.seen.TagTaken && p.number > 0 { // nobody chose the name, so the next one will do
+		p.number++
+		p.Name = AutoName(at, p.number)
+		if p.seen, err = other.look(ctx, latest, p.Name); err != nil {
+			return err
+		}
+	}
+	if p.seen.TagTaken {
+		return errs.Newf(errs.AlreadyExists, "The repository has a version %s already; choose another name.", p.Name).
+			With("tag", p.Name).With("repositoryId", p.run.repository.ID).With("branch", p.run.repository.Branch)
+	}
+	if p.known, err = v.common(ctx, v.DB, p.run.op.Workspace.ID, p.run.repository); err != nil {
+		return err
+	}
+	failpoint.At("push.looked")
+	if err := v.inStep(ctx, p, other); err != nil {
+		return err
+	}
+	if err := v.planned(p.PlanID, planOf("push", p.run.repository, p.local.workspace, p.seen)); err != nil {
+		return err
+	}
+	p.run.progress.step(ctx, "write", "Writing the documents")
+	if err := v.outgoing(ctx, p, other, at); err != nil {
+		return err
+	}
+	p.run.progress.step(ctx, "merge", "Merging into the branch")
+	prepared, err := other.prepare(ctx, p.seen, p.out)
+	if err != nil {
+		return err
+	}
+	failpoint.At("push.prepared")
+	return v.notePlan(ctx, p, prepared, at)
+}
+
+// inStep refuses to push when the other side has something that the workspace does not.
+func (v *Versioning) inStep(ctx context.Context, p *pushing, other place) error {
+	if b, ok := other.(*branch); ok && p.seen.Intermediate != "" && p.seen.Intermediate != p.known.Saved {
+		ours, err := b.contains(ctx, p.seen.Head, p.seen.Intermediate)
+		if err != nil {
+			return err
+		}
+		if !ours {
+			return behind(p.run.repository) // somebody worked on the intermediate branch
+		}
+	}
+	if p.known.known && p.seen.Tree == p.known.Tree {
+		return nil
+	}
+	if !hasDocuments(p.seen.Names) {
+		if !p.known.known || p.known.Tree == "" {
+			p.known.base = side{}
+			return nil
+		}
+		return behind(p.run.repository) // all of it was deleted there
+	}
+	found, err := other.read(ctx, p.seen)
+	if err != nil {
+		return behind(p.run.repository)
+	}
+	theirs := sideOf(found.Files)
+	if !equal(theirs, p.local.side) {
+		return behind(p.run.repository)
+	}
+	p.known.base = theirs
+	return nil
+}
+
+func hasDocuments(names []string) bool {
+	for _, name := range names {
+		if _, _, is := archive.IsDocument(name); is {
+			return true
+		}
+	}
+	return false
+}
+
+// outgoing is what has to be written: only what differs from what both had.
+func (v *Versioning) outgoing(ctx context.Context, p *pushing, other place, at time.Time) error {
+	w := p.run.op.Workspace
+	p.out = difference(p.known.base, p.local.side)
+	if p.run.repository.Platform {
+		text, err := v.Archives.Describe(ctx, w, p.local.tree, p.local.side.files(), p.Name, v.Platform.GroupsOf(w.Labels))
+		if err != nil {
+			return err
+		}
+		p.out.write[archive.ImportName] = text
+	}
+	p.out.author, p.out.when, p.out.tag = v.person(ctx, access.From(ctx).UserID), at, p.Name
+	p.out.message = message(p.Description, "Version "+p.Name+" of "+w.Slug)
+	var err error
+	p.out.parents, err = parents(ctx, p.seen, other)
+	return err
+}
+
+// parents are those of a commit that the target branch and the intermediate branch can both go forward to.
+func parents(ctx context.Context, s sight, other place) ([]string, error) {
+	b, ok := other.(*branch)
+	if !ok {
+		return nil, nil
+	}
+	var list []string
+	if s.Head != "" {
+		list = append(list, s.Head)
+	}
+	contained, err := b.contains(ctx, s.Head, s.Intermediate)
+	if err != nil || contained {
+		return list, err
+	}
+	return append(list, s.Intermediate), nil
+}
+
+// difference is what makes one side another.
+func difference(from, to side) outgoing {
+	o := outgoing{write: map[string][]byte{}}
+	for _, path := range to.paths() {
+		if !same(from, to, path) {
+			o.write[path+to[path].ext] = to[path].text
+		}
+	}
+	for _, path := range from.paths() {
+		name := path + from[path].ext
+		if _, there := to[path]; !there || to[path].ext != from[path].ext {
+			o.remove = append(o.remove, name)
+		}
+	}
+	return o
+}
+
+// notePlan stores what is about to be sent, before it is.
+func (v *Versioning) notePlan(ctx context.Context, p *pushing, prepared planned, at time.Time) error {
+	p.plan = pushPlan{
+		planned: prepared, Revision: p.local.workspace.ContentRevision, Name: p.Name, Description: p.Description, Before: p.known.Sync, At: at,
+		Changes: changesOf(p.known.base, p.local.side),
+	}
+	p.plan.Before.RepositoryID, p.plan.Before.Place = p.run.repository.ID, p.run.repository.Fingerprint()
+	err := v.DB.Tx(ctx, func(tx *sqldb.Tx) (err error) {
+		if p.plan.Base, err = keep(ctx, tx, p.run.op.Workspace.ID, p.local.side); err != nil {
+			return err
+		}
+		return store.PutVersion(ctx, tx, p.run.op.Workspace.ID, store.Version{
+			Kind: store.Planned, Name: p.run.op.ID, Tree: p.plan.Base, CreatedAt: at, CreatedBy: definitions.Author(ctx),
+		})
+	})
+	if err != nil {
+		return err
+	}
+	err = p.run.op.Plan(ctx, p.plan)
+	failpoint.At("push.planned")
+	return err
+}
+
+// recordPush stores that a push has arrived.
+func (v *Versioning) recordPush(ctx context.Context, run *run, plan pushPlan) (any, error) {
+	id := run.op.Workspace.ID
+	made := Pushed{
+		Name: plan.Name, Description: plan.Description, CreatedAt: plan.At, CreatedBy: run.by, Repository: RepositoryChoice{run.repository.ID}, Commit: plan.Commit,
+	}
+	run.progress.note("push:done", "The repository has version "+plan.Name)
+	err := v.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		if err := run.op.Complete(ctx, tx, made); err != nil {
+			return err
+		}
+		next := plan.Before
+		next.Commit, next.Tree, next.Saved, next.Base, next.Previous, next.PulledRevision = plan.Commit, plan.Tree, plan.Commit, plan.Base, "", 0
+		next.Drift, next.CheckedAt = InSync, v.Definitions.Now()
+		if err := store.PutSync(ctx, tx, id, next, plan.At, run.by); err != nil {
+			return err
+		}
+		if err := v.keepPushed(ctx, tx, run, plan); err != nil {
+			return err
+		}
+		sync := &workspaces.Sync{CreatedAt: plan.At, CreatedBy: run.by, Version: plan.Name, RepositoryID: run.repository.ID}
+		if err := store.SetPushed(ctx, tx, id, plan.Revision, sync); err != nil {
+			return err
+		}
+		if err := run.progress.store(ctx, tx); err != nil {
+			return err
+		}
+		return v.Definitions.Emit(ctx, tx, id, "workspaces.versions.published", map[string]any{"version": made, "changes": plan.Changes})
+	})
+	failpoint.At("push.recorded")
+	return made, err
+}
+
+// mostPushed is how many pushed versions are remembered.
+const mostPushed = 100
+
+// keepPushed remembers a version that was pushed.
+func (v *Versioning) keepPushed(ctx context.Context, tx *sqldb.Tx, run *run, plan pushPlan) error {
+	id := run.op.Workspace.ID
+	version := store.Version{
+		Kind: store.Remote, Name: plan.Name, Description: string(plan.Description), Tree: plan.Base, Revision: plan.Revision, CreatedAt: plan.At, CreatedBy: run.by,
+		RepositoryID: run.repository.ID,
+	}
+	if err := store.PutVersion(ctx, tx, id, version); err != nil {
+		return err
+	}
+	version.Kind, version.Name = store.Pushed, ""
+	if err := store.PutVersion(ctx, tx, id, version); err != nil {
+		return err
+	}
+	if _, err := store.DeleteVersion(ctx, tx, id, store.Planned, run.op.ID); err != nil {
+		return err
+	}
+	all, err := store.Versions(ctx, tx, id, store.Remote)
+	if err != nil {
+		return err
+	}
+	for i := mostPushed; i < len(all); i++ {
+		if _, err := store.DeleteVersion(ctx, tx, id, store.Remote, all[i].Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AutoName is the name of a version that nobody named: the day, a number, and the moment.
+func AutoName(at time.Time, number int) string {
+	return fmt.Sprintf("%d-%d-%d.%d-%d", at.Month(), at.Day(), at.Year(), number, at.UnixMilli())
+}
+
+// message is what a commit says.
+func message(description json.RawMessage, otherwise string) string {
+	var text string
+	if json.Unmarshal(description, &text) == nil && text != "" {
+		return text
+	}
+	var byLanguage map[string]string
+	if json.Unmarshal(description, &byLanguage) == nil {
+		if text := byLanguage["en"]; text != "" {
+			return text
+		}
+		for _, text := range byLanguage {
+			return text
+		}
+	}
+	return otherwise
+}
+
+// changes is what events say of the documents of a push.
+type changes struct {
+	Files   []string `json:"files"`
+	Created []string `json:"created"`
+	Deleted []string `json:"deleted"`
+	Summary struct {
+		Changes int `json:"changes"`
+	} `json:"summary"`
+}
+
+// mostShown is how many documents events name.
+const mostShown = 400
+
+func changesOf(from, to side) changes {
+	c := changes{Files: []string{}, Created: []string{}, Deleted: []string{}}
+	for _, path := range to.paths() {
+		if same(from, to, path) {
+			continue
+		}
+		c.Files = append(c.Files, path)
+		if _, there := from[path]; !there {
+			c.Created = append(c.Created, path)
+		}
+	}
+	for _, path := range from.paths() {
+		if _, there := to[path]; !there {
+			c.Deleted = append(c.Deleted, path)
+		}
+	}
+	c.Summary.Changes = len(c.Files) + len(c.Deleted)
+	for _, list := range []*[]string{&c.Files, &c.Created, &c.Deleted} {
+		*list = (*list)[:min(len(*list), mostShown)]
+	}
+	return c
+}
+
+// Stale says that a plan is not any more what would happen.
+func Stale() error {
+	return errs.New(errs.Conflict, "The workspace or the repository changed since this plan was made, so it is not applied; ask for a new plan.").
+		With("reason", "plan_stale").WithStatus(http.StatusConflict)
+}
