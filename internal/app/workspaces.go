@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"atelier/internal/config"
 	"atelier/internal/gateway"
@@ -41,7 +42,7 @@ func buildWorkspaces(ctx context.Context, s *services) error {
 		return err
 	}
 	s.app.group.Add(lifecycle.Worker("tidying of workspaces", service.Tidy), lifecycle.Worker("sweep of files", service.KeepFiles),
-		lifecycle.Worker("repositories of workspaces", service.Sync), lifecycle.Worker("bulk operations", service.Bulk))
+		lifecycle.Worker("repositories of workspaces", service.Sync), lifecycle.Worker("watch of repositories", service.Watch), lifecycle.Worker("bulk operations", service.Bulk))
 	s.add("workspaces", service.API.Handler(), checker)
 	return nil
 }
@@ -49,11 +50,14 @@ func buildWorkspaces(ctx context.Context, s *services) error {
 // versioning is what pushes and pulls need.
 func (a *App) versioning() (workspaces.Versioning, error) {
 	cfg := a.opts.Config
-	given := workspaces.Versioning{Git: a.parts.git, Network: a.parts.egress, Folder: cfg.GitDir(), WatchEvery: cfg.DriftInterval}
+	folder, err := filepath.Abs(cfg.GitDir()) // git runs elsewhere
+	if err != nil {
+		return workspaces.Versioning{}, err
+	}
+	given := workspaces.Versioning{Git: a.parts.git, Network: a.parts.egress, Folder: folder, WatchEvery: cfg.DriftInterval}
 	if cfg.GitSigningKey == "" {
 		return given, nil
 	}
-	var err error
 	if given.Signer, err = gitcmd.ParseSigner(cfg.GitSigningKey.Reveal()); err != nil {
 		return given, fmt.Errorf("GIT_SIGNING_KEY: %w", err)
 	}

@@ -85,7 +85,7 @@ func (g *Guard) CABundle(dir string) (string, error) {
 	if err := replaceFile(dir, bundleName, slices.Concat(system, []byte("\n"), g.extraPEM)); err != nil {
 		return "", fmt.Errorf("write certificate bundle: %w", err)
 	}
-	return filepath.Join(dir, bundleName), nil
+	return filepath.Abs(filepath.Join(dir, bundleName)) // git runs elsewhere
 }
 
 // systemBundle is the first of the files that Go looks at too; a container without any trusts the extra ones only.

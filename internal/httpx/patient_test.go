@@ -70,6 +70,24 @@ func TestPatienceWithUploads(t *testing.T) {
 	}
 }
 
+// A request without an end has no time by which its body must have come: only patience ends.
+func TestPatienceWithoutEnd(t *testing.T) {
+	t.Parallel()
+	begun := clock.System{}.Now()
+	deadlines := through(t, time.Minute, func(w http.ResponseWriter, r *http.Request) {
+		endless, done := httpx.Endless(w, r)
+		defer done()
+		httpx.Patient(w, endless, time.Hour)
+		_, _ = endless.Body.Read(make([]byte, 1))
+		if _, ends := endless.Context().Deadline(); ends {
+			t.Error("its context ends")
+		}
+	})
+	if len(deadlines) != 3 || deadlines[2].Sub(begun) < time.Hour {
+		t.Errorf("%v", deadlines)
+	}
+}
+
 // Patience ends before the request does, and when the body is closed.
 func TestPatienceEnds(t *testing.T) {
 	t.Parallel()

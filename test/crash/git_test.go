@@ -152,7 +152,7 @@ func (h *house) wantSameAsCloned(t *testing.T) string {
 	folder := h.cloned(t)
 	want := h.exported(t, h.idOf(t, "shop"))
 	got := map[string]string{}
-	for _, name := range strings.Fields(h.git(t, folder, "ls-files")) {
+	for name := range strings.FieldsSeq(h.git(t, folder, "ls-files")) {
 		text, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
 			t.Fatal(err)

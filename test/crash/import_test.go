@@ -99,6 +99,12 @@ func (h *house) prepare(t *testing.T) string {
 	if status, _, err := h.bring(t.Context(), "/v2/workspaces/import", oldDocuments()); err != nil || status != http.StatusOK {
 		t.Fatalf("the first import: %d %v", status, err)
 	}
+	return h.stopped(t)
+}
+
+// stopped ends the program in the ordinary way and keeps a copy of its data.
+func (h *house) stopped(t *testing.T) string {
+	t.Helper()
 	if err := h.process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -27,11 +27,15 @@ func main() {
 	binary := flag.String("binary", "bin/atelier", "the binary to measure")
 	seconds := flag.Int("seconds", 3, "how long each measurement takes")
 	rounds := flag.Int("rounds", 3, "how often each is repeated; the median counts")
+	onlyBulk := flag.Bool("bulk", false, "measure bulk operations and nothing else")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	run := serveBare
 	if !*bare {
 		run = func(ctx context.Context) error {
+			if *onlyBulk {
+				return measureBulk(ctx, *binary)
+			}
 			return measure(ctx, *binary, time.Duration(*seconds)*time.Second, *rounds)
 		}
 	}
@@ -97,6 +101,9 @@ func measure(ctx context.Context, binary string, span time.Duration, rounds int)
 	if err := definitions(ctx, product); err != nil {
 		return err
 	}
+	if err := bulk(ctx, dir, binary); err != nil {
+		return err
+	}
 	return compare(ctx, reference, product, span, rounds)
 }
 
@@ -110,11 +117,16 @@ type process struct {
 
 // start runs a command and waits for the line that says where it listens.
 func start(ctx context.Context, dir string, address *regexp.Regexp, name string, args ...string) (*process, error) {
+	return startWith(ctx, nil, dir, address, name, args...)
+}
+
+// startWith is start with more environment variables.
+func startWith(ctx context.Context, env []string, dir string, address *regexp.Regexp, name string, args ...string) (*process, error) {
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	cmd.Stderr = os.Stderr
-	cmd.Env = append(os.Environ(), "LOG_LEVEL=error", "ADMIN_PASSWORD="+password, "DISABLE_RATE_LIMIT=yes")
+	cmd.Env = append(append(os.Environ(), "LOG_LEVEL=error", "ADMIN_PASSWORD="+password, "DISABLE_RATE_LIMIT=yes"), env...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

@@ -33,6 +33,8 @@ type row struct {
 	only string
 	// without names those whose token is a good one that lacks the scope of the protocol: they get 403.
 	without string
+	// platform tells that the workspace is that of the platform, which is the super admins'.
+	platform bool
 	// protocol operations read the Authorization header in their own way: everybody gets the same.
 	protocol bool
 }
@@ -40,7 +42,7 @@ type row struct {
 // rows is the matrix, by method and path. An operation without a row fails the test.
 func rows() map[string]row {
 	all := map[string]row{}
-	for _, part := range []map[string]row{publicRows(), protocolRows(), pageRows(), accountRows(), adminRows(), workspaceRows(), definitionRows(), fileRows(), appRows(), shownRows(), archiveRows(), gitRows()} {
+	for _, part := range []map[string]row{publicRows(), protocolRows(), pageRows(), accountRows(), adminRows(), workspaceRows(), definitionRows(), fileRows(), appRows(), shownRows(), archiveRows(), bulkRows(), gitRows()} {
 		maps.Copy(all, part)
 	}
 	return all

@@ -42,23 +42,22 @@ func (c *changes) near(from int, other compare.Stretch) []compare.Stretch {
 	return c.own[from:to]
 }
 
-// overlap tells whether two stretches share lines of the base, or say the same. Those that only touch do not.
+// overlap tells whether two stretches share lines of the base, or one of ours has all that theirs adds there. Those that
+// only touch do not overlap.
 func (c *changes) overlap(own, other compare.Stretch) bool {
-	same := own.From == other.From && own.FromEnd == other.FromEnd &&
-		slices.Equal(c.ours[own.To:own.ToEnd], c.theirs[other.To:other.ToEnd])
-	return same || own.From < other.FromEnd && other.From < own.FromEnd
+	if own.From < other.FromEnd && other.From < own.FromEnd {
+		return true
+	}
+	same := own.From == other.From && own.FromEnd == other.FromEnd
+	if !same && other.From < other.FromEnd {
+		return false
+	}
+	return strings.Contains(whole(c.ours[own.To:own.ToEnd]), whole(c.theirs[other.To:other.ToEnd]))
 }
 
-// fresh gives the changes of theirs that do not only add lines that ours has already.
-func (c *changes) fresh() []compare.Stretch {
-	has := map[string]bool{}
-	for _, line := range c.ours {
-		has[strings.TrimSpace(line)] = true
-	}
-	return slices.DeleteFunc(slices.Clone(c.others), func(one compare.Stretch) bool {
-		return one.To < one.ToEnd &&
-			!slices.ContainsFunc(c.theirs[one.To:one.ToEnd], func(line string) bool { return !has[strings.TrimSpace(line)] })
-	})
+// whole puts lines together so that they are found only as whole lines.
+func whole(lines []string) string {
+	return "\n" + strings.Join(append(lines[:len(lines):len(lines)], ""), "\n")
 }
 
 // apply gives the text of ours with some changes of theirs. Where both add lines, those of ours come first.

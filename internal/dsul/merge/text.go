@@ -31,13 +31,12 @@ const effort = 4 << 20
 // meaning anything else.
 func (t texts) remarks(text []byte, merged *value.Value) []byte {
 	changes := newChanges(t.base.Raw(), text, t.theirs.Raw())
-	fresh := changes.fresh()
-	if taken := changes.apply(fresh); t.ours.Means(taken, merged) {
+	if taken := changes.apply(changes.others); t.ours.Means(taken, merged) {
 		return taken
 	}
 	var good []compare.Stretch
 	left := effort
-	for _, one := range fresh {
+	for _, one := range changes.others {
 		if left -= len(text); left < 0 {
 			break
 		}

@@ -4,13 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"atelier/internal/access"
 	"atelier/internal/gitcmd/gittest"
 	"atelier/internal/workspaces/service"
 )
@@ -91,10 +94,11 @@ func (s *studio) hub(files map[string]string) string {
 // stored is what a workspace of the platform repository looks like: groups and dependencies are separated by commas.
 func stored(slug, version, groups, needs, app string) map[string]string {
 	info := "version:\n  type: export\n  name: " + version + "\n"
-	for key, list := range map[string]string{"groups": groups, "dependsOn": needs} {
-		if list != "" {
-			info += key + ": [" + list + "]\n"
-		}
+	if groups != "" {
+		info += "groups: [" + groups + "]\n"
+	}
+	if needs != "" {
+		info += "dependsOn: [" + needs + "]\n"
 	}
 	if app != "" {
 		info += "app:\n  slug: " + app + "\n  name: App " + app + "\n"
@@ -108,9 +112,7 @@ func stored(slug, version, groups, needs, app string) map[string]string {
 func joined(parts ...map[string]string) map[string]string {
 	all := map[string]string{}
 	for _, part := range parts {
-		for name, text := range part {
-			all[name] = text
-		}
+		maps.Copy(all, part)
 	}
 	return all
 }
@@ -213,4 +215,32 @@ func (h *house) works(run func(ctx context.Context) error) (stop func()) {
 	}
 	h.t.Cleanup(stop)
 	return stop
+}
+
+// instance starts another instance on the same database, with what it does in the background.
+func (s *studio) instance() {
+	s.t.Helper()
+	built := service.New(s.deps)
+	s.works(built.Sync)
+	s.works(built.Bulk)
+}
+
+// streamed asks for a stream over a real connection.
+func (s *studio) streamed(c *caller, body string) (answer *http.Response, end func()) {
+	s.t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.door.ServeHTTP(w, r.WithContext(access.With(r.Context(), c.who)))
+	}))
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, server.URL+bulkPush+"?sse=true", strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if answer, err = server.Client().Do(r); err != nil {
+		s.t.Fatal(err)
+	}
+	return answer, func() {
+		_ = answer.Body.Close()
+		server.Close()
+	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"atelier/internal/gitcmd/gittest"
 	"atelier/internal/sqldb"
-	"atelier/internal/workspaces/service"
 )
 
 // An instance that is asked to end finishes the workspace that it is at; another one does the rest.
@@ -34,7 +33,7 @@ func TestBulkHandedOver(t *testing.T) {
 		close(release)
 		<-stopped
 		s.wantBulkEvents("bulkPush", 1, 1, 0)
-		s.works(service.New(s.deps).Bulk)
+		s.instance()
 		s.until(func() bool { return root.get(platform).text("writeLock") == "" })
 		s.wantBulkEvents("bulkPush", 1, 3, 1)
 		s.payload(platform, "workspaces.bulkPush.completed").wantStatuses("aa=pushed bb=pushed cc=pushed")
@@ -77,7 +76,7 @@ func TestBulkResumed(t *testing.T) {
 		s.hub(joined(stored("aa", "v1", "base", "", ""), stored("bb", "v1", "base", "", "")))
 		done := root.post(bulkImport, inHub("forceReimport", true)).want(http.StatusOK).wantStatuses("aa=imported bb=imported")
 		s.abandoned(done.text("operationId"), 1)
-		s.works(service.New(s.deps).Bulk)
+		s.instance()
 		s.until(func() bool { return root.get(platform).text("writeLock") == "" })
 		again := s.payload(platform, "workspaces.bulkImport.completed").wantStatuses("aa=imported bb=imported")
 		if again.length("createdWorkspaceIds") != 2 || again.text("importedFilesCount") != done.text("importedFilesCount") {
@@ -94,8 +93,10 @@ func TestBulkGivenUp(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(t *testing.T, s *studio){
 		"the repository is not configured any more": func(_ *testing.T, s *studio) { s.platform() },
-		"the repository is elsewhere":               func(_ *testing.T, s *studio) { s.fleet(map[string]string{"WORKSPACES_STORAGE_GIT_PLATFORM_hub_BRANCH": "other"}) },
-		"the account is gone":                       func(_ *testing.T, s *studio) { delete(s.people, "root") },
+		"the repository is elsewhere": func(_ *testing.T, s *studio) {
+			s.fleet(map[string]string{"WORKSPACES_STORAGE_GIT_PLATFORM_hub_BRANCH": "other"})
+		},
+		"the account is gone": func(_ *testing.T, s *studio) { delete(s.people, "root") },
 		"the lock was cleared": func(t *testing.T, s *studio) {
 			t.Helper()
 			who := s.people["root"]
@@ -120,7 +121,7 @@ func TestBulkGivenUp(t *testing.T) {
 					t.Fatal(err)
 				}
 				spoil(t, s)
-				s.works(service.New(s.deps).Bulk)
+				s.instance()
 				s.until(func() bool {
 					s.clk.Advance(time.Second)
 					return len(s.events(platform, "workspaces.bulkPush.completed")) == 2
@@ -150,7 +151,7 @@ func TestBulkImportAtStart(t *testing.T) {
 		s.hub(joined(stored("aa", "v1", "one", "", ""), stored("bb", "v1", "two", "", ""), stored("cc", "v1", "three", "", ""), map[string]string{"bb/index.yml": "name: ["}))
 		s.fleet(map[string]string{"STARTUP_IMPORT_GROUPS": "one,two,three", "STARTUP_IMPORT_REPOSITORY": "hub"})
 		for range 3 {
-			s.works(service.New(s.deps).Bulk)
+			s.instance()
 		}
 		s.until(func() bool {
 			s.clk.Advance(time.Second)

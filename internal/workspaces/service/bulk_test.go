@@ -4,14 +4,12 @@ import (
 	"bufio"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"atelier/internal/access"
 	"atelier/internal/errs"
 	"atelier/internal/gitcmd/gittest"
 )
@@ -281,6 +279,7 @@ func TestBulkOneAtATime(t *testing.T) {
 	eachFleet(t, func(t *testing.T, s *studio) {
 		root := s.superAdmin()
 		root.labelled("aa", "team:base")
+		s.works(s.built.Sync) // what goes on is waited for
 		arrived, release := make(chan struct{}), make(chan struct{})
 		s.server.Wrap(holding("git-receive-pack", arrived, release))
 		going := root.post(bulkPush+"?timeout=0", map[string]any{"groups": []string{"base"}}).want(http.StatusOK)
@@ -343,15 +342,8 @@ func TestBulkStream(t *testing.T) {
 		root := s.superAdmin()
 		root.labelled("aa", "team:base")
 		root.labelled("bb", "team:base")
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			s.door.ServeHTTP(w, r.WithContext(access.With(r.Context(), root.who)))
-		}))
-		defer server.Close()
-		answer, err := server.Client().Post(server.URL+bulkPush+"?sse=true", "application/json", strings.NewReader(`{"groups":["base"]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close() //nolint:errcheck // it was read
+		answer, end := s.streamed(root, `{"groups":["base"]}`)
+		defer end()
 		if answer.Header.Get("Content-Type") != "text/event-stream" {
 			t.Fatalf("content type %s", answer.Header.Get("Content-Type"))
 		}
@@ -371,11 +363,8 @@ func TestBulkStream(t *testing.T) {
 		if len(said) != 3 || said[0]["workspaceSlug"] != "aa" || said[1]["percentage"] != 100.0 || len(said[2]["pushedWorkspaceIds"].([]any)) != 2 {
 			t.Errorf("it said %v", said)
 		}
-		refused, err := server.Client().Post(server.URL+bulkPush+"?sse=true", "application/json", strings.NewReader(`{"groups":["base"],"planId":"x"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer refused.Body.Close() //nolint:errcheck // it was read
+		refused, over := s.streamed(root, `{"groups":["base"],"planId":"x"}`)
+		defer over()
 		if refused.StatusCode != http.StatusConflict {
 			t.Errorf("a stale plan: status %d", refused.StatusCode)
 		}
@@ -388,16 +377,11 @@ func TestBulkStreamLeft(t *testing.T) {
 	eachFleet(t, func(t *testing.T, s *studio) {
 		root := s.superAdmin()
 		root.labelled("aa", "team:base")
+		s.works(s.built.Sync) // what goes on is waited for
 		arrived, release := make(chan struct{}), make(chan struct{})
 		s.server.Wrap(holding("git-receive-pack", arrived, release))
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			s.door.ServeHTTP(w, r.WithContext(access.With(r.Context(), root.who)))
-		}))
-		defer server.Close()
-		answer, err := server.Client().Post(server.URL+bulkPush+"?sse=true", "application/json", strings.NewReader(`{"groups":["base"]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer, end := s.streamed(root, `{"groups":["base"]}`)
+		defer end()
 		<-arrived
 		_ = answer.Body.Close()
 		close(release)

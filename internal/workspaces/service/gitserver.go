@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 
 	"atelier/internal/sqldb"
@@ -11,11 +12,14 @@ import (
 	"atelier/internal/workspaces/internal/versioning"
 )
 
+// maxPush is the largest push of a git client when nothing else is said.
+const maxPush = 100_000_000
+
 func newGitServer(deps Deps, d *definitions.Definitions, a *archives.Archives, v *versioning.Versioning) *gitserver.Server {
 	given := deps.Versioning
 	return &gitserver.Server{
 		DB: deps.DB, Log: deps.Log, Clock: deps.Clock, Door: d.Door, Definitions: d, Archives: a, Blobs: deps.Blobs,
-		Git: given.Git, Signer: given.Signer, Person: v.Person, Folder: given.Folder,
+		Git: given.Git, Signer: given.Signer, Person: v.Person, Folder: given.Folder, MaxPush: cmp.Or(given.MaxPush, maxPush),
 	}
 }
 

@@ -78,10 +78,10 @@ func (f *forge) clone(t *testing.T, c *caller, at string, options ...string) *re
 func (r *repo) try(arguments ...string) (string, error) {
 	r.t.Helper()
 	var said bytes.Buffer
-	cmd := exec.CommandContext(r.t.Context(), "git", arguments...)
+	cmd := exec.CommandContext(r.t.Context(), "git", arguments...) //nolint:forbidigo // a client, as users have it
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.folder, &said, &said
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(r.folder), "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(r.folder), "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", //nolint:forbidigo // of the client
 		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.test", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.test",
 	}
 	err := cmd.Run()

@@ -5,7 +5,9 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"atelier/internal/access"
 	"atelier/internal/errs"
 	"atelier/internal/workspaces/internal/store"
 )
@@ -246,10 +249,12 @@ func TestGitPushRefused(t *testing.T) {
 			args []string
 			want []string
 		}{
-			"an automation that is wrong": {func(r *repo) {
-				r.write("automations/hello.yml", "name: x\ndo:\n  - {}\n  - unknown: 1\n", "pages/p.yml", "blocks: 7\n").commit()
-			}, push(),
-				[]string{"remote: automations/hello.yml: line ", "remote: pages/p.yml: line 1: blocks: ", "things are wrong with it"}},
+			"an automation that is wrong": {
+				func(r *repo) {
+					r.write("automations/hello.yml", "name: x\ndo:\n  - {}\n  - unknown: 1\n", "pages/p.yml", "blocks: 7\n").commit()
+				}, push(),
+				[]string{"remote: automations/hello.yml: line ", "remote: pages/p.yml: line 1: blocks: ", "things are wrong with it"},
+			},
 			"no YAML":          {func(r *repo) { r.write("automations/hello.yml", "a: [\n").commit() }, push(), []string{"remote: automations/hello.yml: line "}},
 			"no index":         {func(r *repo) { r.write("index.yml", "").commit() }, push(), []string{"there is no index.yml"}},
 			"no security":      {func(r *repo) { r.write("security.yml", "").commit() }, push(), []string{"cannot be deleted"}},
@@ -460,6 +465,66 @@ func TestGitHostileRequests(t *testing.T) {
 			t.Errorf("hostile requests changed something:\n%s\n%s", before, after)
 		}
 		f.wantNoLeftOvers()
+	})
+}
+
+// A push that is too large is told so, and nothing of it stays.
+func TestGitPushTooLarge(t *testing.T) {
+	t.Parallel()
+	eachForge(t, func(t *testing.T, f *forge) {
+		f.deps.Versioning.MaxPush = 50_000
+		f.open()
+		ann := f.user("ann")
+		at := ann.workspace("Mine")
+		work := f.clone(t, ann, at)
+		head := work.head()
+		noise := make([]byte, 120_000)
+		_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
+		work.write("noise.bin", string(noise)).commit().refused(push(), "the pack is too large", "larger than 50000 bytes")
+		if f.clone(t, ann, at).head() != head {
+			t.Error("something of it stayed")
+		}
+		f.wantNoLeftOvers()
+	})
+}
+
+// Only so many clients are served at a time; another one waits for a while, and is then asked to come again.
+func TestGitClientsAtOnce(t *testing.T) {
+	t.Parallel()
+	eachForge(t, func(t *testing.T, f *forge) {
+		ann := f.user("ann")
+		at := "/git/" + strings.TrimPrefix(ann.workspace("Mine"), workspacesPath)
+		ann.get(at + "/info/refs?service=git-upload-pack").want(http.StatusOK)
+		var group sync.WaitGroup
+		var writers []*io.PipeWriter
+		for range 16 {
+			body, writer := io.Pipe()
+			writers = append(writers, writer)
+			group.Go(func() {
+				r := httptest.NewRequestWithContext(access.With(t.Context(), ann.who), http.MethodPost, at+"/git-upload-pack", body)
+				r.Header.Set("Content-Type", "application/x-git-upload-pack-request")
+				f.door.ServeHTTP(httptest.NewRecorder(), r)
+			})
+			if _, err := io.WriteString(writer, "0000"); err != nil { // it is being read, so it is being served
+				t.Fatal(err)
+			}
+		}
+		done := make(chan *answer)
+		go func() { done <- ann.get(at + "/info/refs?service=git-upload-pack") }()
+		var refused *answer
+		for refused == nil {
+			select {
+			case refused = <-done:
+			default:
+				f.clk.Advance(time.Second)
+			}
+		}
+		refused.wantError(http.StatusTooManyRequests, errs.ConcurrentRequestLimit)
+		for _, writer := range writers {
+			_ = writer.Close()
+		}
+		group.Wait()
+		ann.get(at + "/info/refs?service=git-upload-pack").want(http.StatusOK)
 	})
 }
 

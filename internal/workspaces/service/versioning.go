@@ -19,6 +19,8 @@ type Versioning struct {
 	Network versioning.Network
 	// Folder is where clones are kept; they can be removed at any time.
 	Folder string
+	// MaxPush is the largest push of a git client, in bytes; 100 MB when it is zero.
+	MaxPush int64
 	// Signer signs commits; nil when they are not signed.
 	Signer *gitcmd.Signer
 	// WatchEvery is how often repositories are compared with their workspaces; zero for never.
@@ -35,7 +37,10 @@ func newVersioning(deps Deps, d *definitions.Definitions, a *archives.Archives, 
 	return v
 }
 
-// Sync finishes pushes that were interrupted and watches repositories, until the context ends; it then ends what is under way.
+// Watch compares workspaces with their repositories until the context ends.
+func (s *Service) Watch(ctx context.Context) error { return s.versioning.KeepWatch(ctx) }
+
+// Sync finishes pushes that were interrupted until the context ends; it then ends what is under way.
 func (s *Service) Sync(ctx context.Context) error { return s.versioning.Run(ctx) }
 
 // RecoverPushes is one round of finding out what became of pushes whose process is gone.

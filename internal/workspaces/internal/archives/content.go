@@ -29,6 +29,8 @@ type content struct {
 	documents []document
 	info      *archive.ImportInfo
 	findings  []Finding
+	// leftOut are documents that are there and are not imported.
+	leftOut []string
 	// unsaid is how many findings there are more.
 	unsaid int
 }
@@ -180,6 +182,7 @@ func (c *content) takeSecurity(security document) {
 		c.note(Finding{
 			Msg: "The roles and rules were left out because they are not valid: " + reason(err), Err: "security_invalid", Path: string(dsul.Security),
 		})
+		c.leftOut = append(c.leftOut, string(dsul.Security))
 		return
 	}
 	c.security = &security
@@ -189,6 +192,7 @@ func (c *content) takeSecurity(security document) {
 func (c *content) withoutSecurity(why error) *content {
 	other := *c
 	other.security = nil
+	other.leftOut = append(slices.Clone(c.leftOut), string(dsul.Security))
 	other.findings = append(slices.Clone(c.findings), Finding{
 		Msg: "The roles and rules were left out: " + reason(why), Err: string(errs.CodeOf(why)), Path: string(dsul.Security),
 	})

@@ -121,7 +121,7 @@ func (r *Result) secure(c *content, check func(actions ...string) error) bool {
 // apply stores the documents in one transaction, which also releases the lock; a dry run takes it back.
 func (a *Archives) apply(ctx context.Context, op *definitions.Operation, c *content, opts Options) (result Result, err error) {
 	err = a.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		result = Result{WorkspaceID: op.Workspace.ID, Findings: slices.Clone(c.findings)}
+		result = Result{WorkspaceID: op.Workspace.ID, Findings: slices.Clone(c.findings), LeftOut: slices.Clone(c.leftOut)}
 		purpose := definitions.Purpose{Reason: definitions.ByImport, Epoch: op.Epoch, Quiet: true, KeepLabels: true}
 		if opts.pull.Also != nil {
 			purpose.Reason, purpose.Note = definitions.ByPull, opts.pull.Note

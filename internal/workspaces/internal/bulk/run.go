@@ -57,7 +57,7 @@ func (b *Bulk) carryOut(ctx context.Context, r *running) (any, error) {
 	case lost != nil || isLost(err):
 		return b.lost(ctx, r)
 	case !r.row.Listed:
-		return b.refusal(ctx, r, err)
+		return nil, b.refusal(ctx, r, err)
 	default: // the database, or the repository that was opened before, does not answer: when the lease is over, somebody tries again
 		b.Log.WarnContext(ctx, "a bulk operation was interrupted; it is taken up again", "operation", r.row.ID, "error", err)
 		return nil, handedOver()

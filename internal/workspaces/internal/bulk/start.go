@@ -161,13 +161,13 @@ func rowOf(position int, one item, came *outcome) (store.BulkItem, error) {
 }
 
 // refusal deals with an operation that could not begin: the client that waits gets the error, otherwise an event tells.
-func (b *Bulk) refusal(ctx context.Context, r *running, failure error) (any, error) {
+func (b *Bulk) refusal(ctx context.Context, r *running, failure error) error {
 	ctx = context.WithoutCancel(ctx)
 	if r.answer != nil && r.answer.settle(told) {
-		return nil, errors.Join(failure, b.withdraw(ctx, r, failure))
+		return errors.Join(failure, b.withdraw(ctx, r, failure))
 	}
 	if err := b.end(ctx, r, failure); err != nil {
-		return nil, errors.Join(failure, err)
+		return errors.Join(failure, err)
 	}
-	return nil, failure
+	return failure
 }

@@ -32,8 +32,7 @@ const (
 	// processesAtOnce is how many clients one process serves at a time; the others wait for a while.
 	processesAtOnce = 16
 	waitForTurn     = 20 * time.Second
-	// MaxPack is the largest push, maxHistory the largest history that can be pushed to.
-	MaxPack    = 100_000_000
+	// maxHistory is the largest history that can be pushed to.
 	maxHistory = 1_000_000_000
 	// maxRequest is how much a client can ask for at once: the names of commits that it wants and has.
 	maxRequest = 16_000_000
@@ -56,6 +55,8 @@ type Server struct {
 	Person func(ctx context.Context, userID string) gitcmd.Person
 	// Folder is where copies of repositories are kept. They can be removed at any time.
 	Folder string
+	// MaxPush is the largest pack that is taken.
+	MaxPush int64
 
 	processes turns
 	slots     sync.Map // by workspace, a semaphore of one

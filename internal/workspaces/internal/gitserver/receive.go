@@ -75,16 +75,16 @@ func (s *Server) push(ctx context.Context, w workspaces.Workspace, in io.Reader,
 		return nil
 	}
 	if wanted == nil {
-		drain(in)
+		s.drain(in)
 		return nil
 	}
 	pack, err := s.spool(func(to io.Writer) error {
-		_, err := io.Copy(to, &bounded{in: in, left: MaxPack})
+		_, err := io.Copy(to, &bounded{in: in, left: s.MaxPush})
 		return err
 	})
 	if errors.Is(err, ErrTooMuch) {
-		drain(in)
-		told.unpack = fmt.Sprintf("the pack is larger than %d bytes", MaxPack)
+		s.drain(in)
+		told.unpack = fmt.Sprintf("the pack is larger than %d bytes", s.MaxPush)
 		wanted.refused = "the pack is too large"
 		return nil
 	}
@@ -93,11 +93,14 @@ func (s *Server) push(ctx context.Context, w workspaces.Workspace, in io.Reader,
 	}
 	defer func() { _ = pack.Close() }()
 	failpoint.At("git.received")
+	const longest = 10 * time.Minute
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
 	return settled(s.apply(ctx, w, wanted, pack, told), wanted, told)
 }
 
 // drain reads the rest of what a client sends, up to a point: before it has sent all it does not read why it was refused.
-func drain(in io.Reader) { _, _ = io.Copy(io.Discard, io.LimitReader(in, 4*MaxPack)) }
+func (s *Server) drain(in io.Reader) { _, _ = io.Copy(io.Discard, io.LimitReader(in, 4*s.MaxPush)) }
 
 // settled makes a refusal out of an error that is the client's to hear; our own faults stay errors.
 func settled(err error, wanted *command, told *answer) error {
@@ -175,7 +178,7 @@ func (s *Server) apply(ctx context.Context, w workspaces.Workspace, wanted *comm
 	if wanted.after == now.head.Commit {
 		return nil
 	}
-	quarantine, err := now.Receive(ctx, pack, MaxPack)
+	quarantine, err := now.Receive(ctx, pack, s.MaxPush)
 	if err != nil {
 		return err
 	}

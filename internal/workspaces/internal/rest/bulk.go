@@ -51,7 +51,7 @@ func (s Seconds) or(otherwise int) int {
 
 // Following is how a client follows a bulk operation.
 type Following struct {
-	Timeout Seconds `query:"timeout" minimum:"0" maximum:"55" doc:"How many seconds to wait for the result: 15 unless you say otherwise, 50 when it is no bulk operation. After that the answer is processing: true with the id of the operation, which goes on."`
+	Timeout Seconds `query:"timeout" minimum:"0" maximum:"86400" doc:"How many seconds to wait for the result: 15 unless you say otherwise, 50 when it is no bulk operation. After that the answer is processing: true with the id of the operation, which goes on."`
 	SSE     bool    `query:"sse" doc:"Whether to stream the progress as server-sent events until it has ended; Accept: text/event-stream means the same. The last one is the result."`
 	Accept  string  `header:"Accept" doc:"What you want: text/event-stream for a stream."`
 }

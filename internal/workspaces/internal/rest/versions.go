@@ -51,7 +51,7 @@ type versionsOutput struct{ Body []Version }
 
 // Waiting is how long a client waits for an operation.
 type Waiting struct {
-	Timeout int `query:"timeout" minimum:"0" maximum:"55" default:"50" doc:"How many seconds to wait for the result. After that the answer is processing: true with the id of the operation, which goes on."`
+	Timeout int `query:"timeout" minimum:"0" maximum:"86400" default:"50" doc:"How many seconds to wait for the result. After that the answer is processing: true with the id of the operation, which goes on."`
 }
 
 type saveVersionInput struct {
@@ -195,9 +195,12 @@ func (s *versions) save(ctx context.Context, in *saveVersionInput) (*restapi.Str
 	return s.await(ctx, in.Timeout, job, func(result any) (any, error) { return result, nil })
 }
 
+// longestWait is how long a request waits at most: a little less than it has.
+const longestWait = 55 * time.Second
+
 // await waits for a job, and answers with its result or with where to ask for it.
 func (s *versions) await(ctx context.Context, seconds int, job *versioning.Job, show func(result any) (any, error)) (*restapi.Stream, error) {
-	timer := s.engine.Clock.NewTimer(time.Duration(seconds) * time.Second)
+	timer := s.engine.Clock.NewTimer(min(time.Duration(seconds)*time.Second, longestWait))
 	defer timer.Stop()
 	result, ended, err := job.Wait(ctx, timer.C())
 	if err != nil {

@@ -32,6 +32,8 @@ type dispute struct {
 	Ours    string   `json:"ours"`
 	Theirs  string   `json:"theirs"`
 	Choices []choice `json:"choices,omitempty"`
+	// Merge is the commit that a settling wrote to the intermediate branch and could not finish.
+	Merge string `json:"merge,omitempty"`
 }
 
 // block ends a pull by locking the workspace: what it is has been saved to the intermediate branch, and nothing was changed.
@@ -367,7 +369,7 @@ func (v *Versioning) resolve(ctx context.Context, run *run) (any, error) {
 		return nil, err
 	}
 	p.seen = sight{Commit: c.Commit, Tree: c.Tree, Intermediate: c.Saved}
-	if err := v.publishMerge(ctx, p); err != nil {
+	if err := v.publishMerge(ctx, p, c); err != nil {
 		return nil, err
 	}
 	failpoint.At("resolve.saved")
@@ -376,7 +378,7 @@ func (v *Versioning) resolve(ctx context.Context, run *run) (any, error) {
 }
 
 // publishMerge writes the merge commit, with both sides as its parents, to the intermediate branch.
-func (v *Versioning) publishMerge(ctx context.Context, p *pulling) error {
+func (v *Versioning) publishMerge(ctx context.Context, p *pulling, c conflicted) error {
 	other, err := v.open(ctx, p.run.op.Workspace, p.run.repository)
 	if err != nil {
 		return err
@@ -390,15 +392,19 @@ func (v *Versioning) publishMerge(ctx context.Context, p *pulling) error {
 	if err != nil {
 		return err
 	}
-	if now.Intermediate != p.known.Saved {
+	if now.Intermediate != p.known.Saved && (c.Merge == "" || now.Intermediate != c.Merge) {
 		return errs.Newf(errs.Conflict, "Somebody worked on %s meanwhile; pull again to take that up.", branchesOf(p.run.op.Workspace, p.run.repository).Intermediate).With("reason", "intermediate_moved")
 	}
 	if p.seen, err = b.at(ctx, now, p.seen.Commit); err != nil {
 		return err
 	}
 	p.run.progress.step(ctx, "push", "Saving the merge")
-	commit, err := v.commitMerge(ctx, p, b, p.known.Saved)
+	commit, err := v.commitMerge(ctx, p, b, now.Intermediate)
 	if err != nil {
+		return err
+	}
+	c.Merge = commit
+	if err := v.noteMerge(ctx, p.run, c); err != nil {
 		return err
 	}
 	if err := b.save(ctx, now, commit); err != nil {
@@ -406,4 +412,14 @@ func (v *Versioning) publishMerge(ctx context.Context, p *pulling) error {
 	}
 	p.known.Saved = commit
 	return nil
+}
+
+// noteMerge remembers the merge that is about to be written, so that it is known for ours when this process does not finish.
+func (v *Versioning) noteMerge(ctx context.Context, run *run, c conflicted) error {
+	text, err := json.Marshal(c.dispute)
+	if err != nil {
+		return err
+	}
+	c.stored.Data = string(text)
+	return v.DB.Tx(ctx, func(tx *sqldb.Tx) error { return store.PutConflict(ctx, tx, run.op.Workspace.ID, c.stored) })
 }

@@ -135,6 +135,27 @@ func first(list []string) []string { return list[:min(len(list), mostShown)] }
 // watchedAtOnce is how many syncs one round of watching looks at.
 const watchedAtOnce = 20
 
+// watchPause is how long the watching rests between two rounds.
+const watchPause = 5 * time.Second
+
+// KeepWatch watches the syncs until the context ends. It is apart from everything else, because repositories may take long to answer.
+func (v *Versioning) KeepWatch(ctx context.Context) error {
+	for v.WatchEvery > 0 {
+		if err := v.Watch(ctx); err != nil && ctx.Err() == nil {
+			v.Log.WarnContext(ctx, "repositories could not be watched", "error", err)
+		}
+		timer := v.Clock.NewTimer(watchPause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C():
+		}
+	}
+	<-ctx.Done()
+	return nil
+}
+
 // Watch looks once at the syncs that nobody has looked at for a while. Each is looked at by one process of the cluster.
 func (v *Versioning) Watch(ctx context.Context) error {
 	now := v.Definitions.Now()

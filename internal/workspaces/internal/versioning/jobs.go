@@ -146,18 +146,19 @@ func (v *Versioning) carryOut(ctx context.Context, op *definitions.Operation, re
 	if err == nil {
 		return result, nil
 	}
-	if lost != nil && ctx.Err() == nil {
-		err = lost // the lock went away under it
-	}
-	if ctx.Err() != nil {
-		err = definitions.Interrupted()
-	}
 	if unknown := (*unknownError)(nil); errors.As(err, &unknown) {
+		v.Log.WarnContext(ctx, "it is not known whether a push arrived; it is being found out", "workspace", op.Workspace.ID, "error", err)
 		return nil, errs.New(errs.GatewayTimeout, "The repository did not answer any more. Whether the push arrived is being found out; the operation tells.").
 			With("operationId", op.ID).Because(err)
 	}
 	if blocked := (*blockedError)(nil); errors.As(err, &blocked) {
 		return nil, blocked.shown
+	}
+	switch {
+	case ctx.Err() != nil:
+		err = definitions.Interrupted()
+	case lost != nil:
+		err = lost // the lock went away under it
 	}
 	r.progress.failed(ctx, err)
 	if released := op.Abandon(ctx, err); released != nil {

@@ -85,8 +85,11 @@ func (m merger) document(out *merged, path string) error {
 		return m.whole(out, path)
 	}
 	result, err := merge.Texts(m.base[path].text, ours.text, theirs.text, m.settled(path)...)
-	if err != nil { // one of them cannot be read
-		return m.whole(out, path)
+	if err != nil {
+		if _, readable := merge.Texts(m.base[path].text, ours.text, theirs.text); readable == nil {
+			return Stale() // a choice is about another conflict
+		}
+		return m.whole(out, path) // one of them cannot be read
 	}
 	for _, c := range result.Conflicts {
 		out.conflicts = append(out.conflicts, Conflict{

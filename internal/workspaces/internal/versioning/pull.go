@@ -420,7 +420,7 @@ func (v *Versioning) recordPull(ctx context.Context, tx *sqldb.Tx, p *pulling, a
 	if err := store.SetPulled(ctx, tx, after.ID, pulled); err != nil {
 		return err
 	}
-	if equal(p.result.side, p.theirs) {
+	if equal(p.result.side, p.theirs) && len(result.LeftOut) == 0 {
 		if err := store.SetPushed(ctx, tx, after.ID, after.ContentRevision, nil); err != nil {
 			return err
 		}

@@ -156,13 +156,26 @@ func (v *Versioning) pushTo(ctx context.Context, p *pushing, other place) (any, 
 		if err != nil {
 			return v.doubted(ctx, p, other, err)
 		}
-		return v.recordPush(ctx, p.run, p.plan)
+		return v.recorded(ctx, p)
 	}
+}
+
+// recorded records a push that has arrived. It is recorded also when the process is being stopped; when it cannot be, the
+// operation is left to the recovery.
+func (v *Versioning) recorded(ctx context.Context, p *pushing) (any, error) {
+	made, err := v.recordPush(context.WithoutCancel(ctx), p.run, p.plan)
+	if err != nil {
+		return nil, &unknownError{cause: err}
+	}
+	return made, nil
 }
 
 // doubted deals with a push that failed. When the answer got lost, the other side is asked; when that cannot be had either,
 // the operation is left to the recovery, which asks until it knows.
 func (v *Versioning) doubted(ctx context.Context, p *pushing, other place, failure error) (any, error) {
+	if ctx.Err() != nil { // it was stopped in the middle of sending
+		return nil, &unknownError{cause: failure}
+	}
 	problem, ok := errors.AsType[*gitcmd.Problem](failure)
 	if !ok || problem.Kind != gitcmd.Unreachable && problem.Kind != gitcmd.TimedOut {
 		return nil, failure
@@ -172,7 +185,7 @@ func (v *Versioning) doubted(ctx context.Context, p *pushing, other place, failu
 	case err != nil:
 		return nil, &unknownError{cause: failure}
 	case arrived:
-		return v.recordPush(ctx, p.run, p.plan)
+		return v.recorded(ctx, p)
 	default:
 		return nil, failure
 	}

@@ -18,19 +18,13 @@ const (
 	askingTime   = 30 * time.Second
 )
 
-// Run recovers operations of processes that are gone, and watches for drift, until the context ends. It then ends the
-// operations of this process.
+// Run recovers operations of processes that are gone until the context ends. It then ends the operations of this process.
 func (v *Versioning) Run(ctx context.Context) error {
 	defer v.Stop()
 	maintained := v.Clock.Now()
 	for {
 		if err := v.Recover(ctx); err != nil && ctx.Err() == nil {
 			v.Log.WarnContext(ctx, "interrupted pushes could not be recovered", "error", err)
-		}
-		if v.WatchEvery > 0 {
-			if err := v.Watch(ctx); err != nil && ctx.Err() == nil {
-				v.Log.WarnContext(ctx, "repositories could not be watched", "error", err)
-			}
 		}
 		if now := v.Clock.Now(); now.Sub(maintained) >= maintainEvery {
 			maintained = now
@@ -115,7 +109,9 @@ func (v *Versioning) recoverPush(ctx context.Context, o store.Operation) error {
 	}
 	op := v.Definitions.Resume(o, w)
 	run := &run{op: op, repository: repository, by: o.StartedBy, progress: v.progress(op, "push", repository.ID, repository.Branch)}
-	_, err = v.recordPush(ctx, run, plan)
+	if _, err = v.recordPush(ctx, run, plan); errs.CodeOf(err) == errs.Conflict {
+		return v.Definitions.RollBack(ctx, o) // somebody cleared its lock: the next pull finds that both have the same
+	}
 	return err
 }
 
