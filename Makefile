@@ -44,6 +44,10 @@ bench: build ## Measure against a bare server in the same run
 crash: ## Kill the server a hundred times under write load and look for lost writes
 	CRASH_ROUNDS=100 go test -count=1 -timeout 30m -run TestKilled -v ./test/crash
 
+.PHONY: syncs
+syncs: ## Run a thousand random sequences of edits, pushes, pulls, conflicts and kills against a model
+	SYNC_SEQUENCES=1000 go test -count=1 -timeout 4h -run TestRandomSyncs -v ./test/sync
+
 .PHONY: rotation
 rotation: ## Rotate the signing keys every two seconds for a minute under load (needs TEST_POSTGRES_URL)
 	ROTATION_SECONDS=60 go test -count=1 -timeout 30m -run TestRotation -v ./test/rotation

@@ -35,6 +35,8 @@ type member struct {
 	now, base tree
 	// dispute is what the branch had when a pull found a conflict; nil when there is none.
 	dispute tree
+	// tried tells that a settling was interrupted: some of it may be kept.
+	tried bool
 }
 
 func newPair(t *testing.T, h *house, name string, random *rand.Rand) *pair {
@@ -72,6 +74,10 @@ func (p *pair) must(method, path string, body, into any, want int) {
 		var raw json.RawMessage
 		status, err := p.h.call(p.t.Context(), method, path, body, &raw)
 		if errors.Is(err, errUnknown) && p.t.Context().Err() == nil {
+			continue
+		}
+		if status == http.StatusLocked { // something that was interrupted is still being found out
+			wait(p.t.Context(), 200*time.Millisecond)
 			continue
 		}
 		repeated := status == http.StatusConflict && strings.HasSuffix(path, "/push") // the first one was done after all
@@ -308,7 +314,7 @@ func (p *pair) pull(m *member, discard bool) {
 	case discard && status == http.StatusOK:
 		merged = p.target.clone()
 	case status == http.StatusConflict && answer.Details.Reason == "merge_conflict" && len(clashes) > 0:
-		m.dispute = p.target.clone()
+		m.dispute, m.tried = p.target.clone(), false
 		p.note("  conflict")
 		p.same(m, m.now)
 		return
@@ -358,7 +364,7 @@ func (p *pair) resolve(m *member) {
 		p.fail("%s: %d conflicts are listed, want %v", m.name, len(listed.Conflicts), clashes)
 	}
 	body := map[string]any{"resolutions": resolutions}
-	if p.random.IntN(3) == 0 {
+	if p.random.IntN(3) == 0 && !m.tried {
 		all := []side{ours, theirs}[p.random.IntN(2)]
 		body = map[string]any{"all": all}
 		for at := range chosen {
@@ -372,12 +378,13 @@ func (p *pair) resolve(m *member) {
 	if errors.Is(err, errUnknown) {
 		p.note("  killed")
 		if w := p.settled(m); w.WriteLock != nil {
+			m.tried = true
 			return // it is as it was; it can be pulled or settled again
 		}
 	} else if err != nil || status != http.StatusOK {
 		p.fail("resolve %s: %d %v %s", m.name, status, err, answer)
 	}
-	m.now, m.base, m.dispute = merged, m.dispute, nil
+	m.now, m.base, m.dispute, m.tried = merged, m.dispute, nil, false
 	p.same(m, merged)
 }
 

@@ -342,7 +342,7 @@ func TestBulkStream(t *testing.T) {
 		root := s.superAdmin()
 		root.labelled("aa", "team:base")
 		root.labelled("bb", "team:base")
-		answer, end := s.streamed(root, `{"groups":["base"]}`)
+		answer, end := s.streamed(root, `{"groups":["base"]}`) //nolint:bodyclose // end does
 		defer end()
 		if answer.Header.Get("Content-Type") != "text/event-stream" {
 			t.Fatalf("content type %s", answer.Header.Get("Content-Type"))
@@ -363,7 +363,7 @@ func TestBulkStream(t *testing.T) {
 		if len(said) != 3 || said[0]["workspaceSlug"] != "aa" || said[1]["percentage"] != 100.0 || len(said[2]["pushedWorkspaceIds"].([]any)) != 2 {
 			t.Errorf("it said %v", said)
 		}
-		refused, over := s.streamed(root, `{"groups":["base"],"planId":"x"}`)
+		refused, over := s.streamed(root, `{"groups":["base"],"planId":"x"}`) //nolint:bodyclose // over does
 		defer over()
 		if refused.StatusCode != http.StatusConflict {
 			t.Errorf("a stale plan: status %d", refused.StatusCode)

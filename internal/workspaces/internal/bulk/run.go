@@ -108,6 +108,7 @@ func (b *Bulk) work(ctx, kept context.Context, r *running) (err error) {
 		}
 		failpoint.At("bulk.done")
 		if err := b.record(kept, r, i, came, progressOf{current: n + 1, total: len(todo)}); err != nil {
+			r.outcomes[i] = &came // it was done all the same
 			return b.asLost(err)
 		}
 		failpoint.At("bulk.recorded")

@@ -228,7 +228,7 @@ func (b *branch) within(name string) string { return path.Join(b.folder, name) }
 // prepare makes the commit.
 func (b *branch) prepare(ctx context.Context, s sight, o outgoing) (planned, error) {
 	if o.empty() && len(o.parents) == 1 {
-		return planned{Commit: o.parents[0], Tree: s.HeadTree}, nil // there is nothing to say
+		return planned{Commit: o.parents[0], Tree: s.HeadTree, Head: s.Head, Tag: o.tag}, nil // there is nothing to say
 	}
 	commit := gitcmd.Commit{
 		Parents: o.parents, Write: make(map[string][]byte, len(o.write)), Author: o.author, Committer: committer(), When: o.when, Message: o.message, Sign: b.signer,
@@ -250,7 +250,7 @@ func (b *branch) prepare(ctx context.Context, s sight, o outgoing) (planned, err
 	if err != nil {
 		return planned{}, failed(err, b.repository)
 	}
-	return planned{Commit: id, Tree: made[0].Object}, nil
+	return planned{Commit: id, Tree: made[0].Object, Head: s.Head, Tag: o.tag}, nil
 }
 
 // send pushes the commit to the intermediate branch, the target branch, and as a tag.
@@ -299,13 +299,26 @@ func (b *branch) track(ctx context.Context, ref, commit string) error {
 	return b.clone.SetRef(ctx, tracking(ref), commit)
 }
 
-// arrived tells whether the target branch has the commit.
+// arrived tells whether the repository has what was sent: the tag, or a commit on the target branch that was not there before.
 func (b *branch) arrived(ctx context.Context, p planned) (bool, error) {
-	s, err := b.see(ctx, latest, "")
+	refs := []string{b.target}
+	if p.Tag != "" {
+		refs = append(refs, b.tagRef(p.Tag))
+	}
+	heads, err := b.clone.ListRemote(ctx, b.remote, refs...)
 	if err != nil {
 		return false, failed(err, b.repository)
 	}
-	return b.contains(ctx, s.Head, p.Commit)
+	if p.Tag != "" && heads[b.tagRef(p.Tag)] == p.Commit {
+		return true, nil
+	}
+	if p.Commit == p.Head {
+		return false, nil // there was only the tag to send
+	}
+	if err := b.fetch(ctx, map[string]string{b.target: heads[b.target]}); err != nil {
+		return false, failed(err, b.repository)
+	}
+	return b.contains(ctx, heads[b.target], p.Commit)
 }
 
 // moved tells that the other side moved between being seen and being sent to.

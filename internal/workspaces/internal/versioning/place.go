@@ -61,6 +61,9 @@ func (o outgoing) empty() bool { return len(o.write)+len(o.remove) == 0 }
 type planned struct {
 	Commit string `json:"commit"`
 	Tree   string `json:"tree"`
+	// Head is what the target branch was, and Tag the tag that comes with the commit.
+	Head string `json:"head,omitempty"`
+	Tag  string `json:"tag,omitempty"`
 }
 
 // Branches are the names of the branches of a sync.
