@@ -42,7 +42,7 @@ bench: build ## Measure against a bare server in the same run
 
 .PHONY: crash
 crash: ## Kill the server a hundred times under write load and look for lost writes
-	CRASH_ROUNDS=100 go test -count=1 -timeout 30m -run TestKilled -v ./test/crash
+	CRASH_ROUNDS=100 CRASH_ALL=1 go test -count=1 -timeout 30m -run TestKilled -v ./test/crash
 
 .PHONY: syncs
 syncs: ## Run a thousand random sequences of edits, pushes, pulls, conflicts and kills against a model

@@ -40,6 +40,9 @@ func TestKilledDuringBulk(t *testing.T) {
 		fired[point] = false
 		for _, kind := range []*bulkKind{push, bring} {
 			for k := 1; k <= kind.times(point); k++ {
+				if k != min(2, kind.times(point)) && number(t, "CRASH_ALL", 0) == 0 {
+					continue // one in the middle says most of it; make crash has them all
+				}
 				at := fmt.Sprintf("%s#%d", point, k)
 				t.Run(kind.operation+" "+at, func(t *testing.T) {
 					h.restore(t, base)

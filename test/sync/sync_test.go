@@ -11,7 +11,7 @@ import (
 // that share a repository, four at a time, while the process is killed and started again. SYNC_SEED repeats a run, as far as
 // the moments of the kills let it.
 func TestRandomSyncs(t *testing.T) {
-	sequences, seed := number(t, "SYNC_SEQUENCES", 12), number(t, "SYNC_SEED", int(rand.Int32()))
+	sequences, seed := number(t, "SYNC_SEQUENCES", 8), number(t, "SYNC_SEED", int(rand.Int32()))
 	t.Logf("seed %d, %d sequences", seed, sequences)
 	h := newHouse(t)
 	kills := rand.New(rand.NewPCG(uint64(seed), 1))

@@ -62,7 +62,7 @@ func TestEditWhileThePullIsTooSlow(t *testing.T) {
 			})
 		})
 		done := make(chan *answer)
-		go func() { done <- ann.pull(here, "timeout", 0) }()
+		go func() { done <- ann.pull(here) }()
 		<-reached
 		s.clk.Advance(31 * time.Minute)
 		ann.automation(here, "mine", map[string]any{"description": "after"})

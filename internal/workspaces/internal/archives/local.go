@@ -1,6 +1,7 @@
 package archives
 
 import (
+	"bytes"
 	"context"
 
 	"atelier/internal/access"
@@ -17,6 +18,9 @@ func (r *Result) keepRepositories(ctx context.Context, e *definitions.Edit, inde
 	if err != nil || local == nil {
 		return index, err
 	}
+	if same, err := leavesAs(local.Parsed, index.Text); err != nil || same && local.Ext == index.ext {
+		return document{local.Parsed, local.Ext}, err // so what did not change keeps its bytes
+	}
 	text := index.Text
 	for _, key := range repositoryKeys() {
 		mine, theirs := local.Parsed.Get(key), index.Get(key)
@@ -25,7 +29,9 @@ func (r *Result) keepRepositories(ctx context.Context, e *definitions.Edit, inde
 			continue
 		case mine != nil:
 			text, err = splice.Set(text, []string{key}, mine)
-			r.Findings = append(r.Findings, Finding{Msg: key + " of the archive were left out: the workspace keeps its own.", Err: "repositories_kept", Path: string(dsul.Index)})
+			if theirs != nil {
+				r.Findings = append(r.Findings, Finding{Msg: key + " that came along were left out: the workspace keeps its own.", Err: "repositories_kept", Path: string(dsul.Index)})
+			}
 		case e.Visit.Check(access.ActionManageRepositories) != nil:
 			text, err = splice.Delete(text, []string{key})
 			r.Findings = append(r.Findings, Finding{
@@ -38,4 +44,25 @@ func (r *Result) keepRepositories(ctx context.Context, e *definitions.Edit, inde
 	}
 	doc, problems := dsul.Parse(dsul.Index, "", text)
 	return document{doc, index.ext}, problems.Err()
+}
+
+// leavesAs tells whether an index has this text when it leaves.
+func leavesAs(index *dsul.Document, text []byte) (bool, error) {
+	safe, _, err := without(index, leaving)
+	if err != nil {
+		return false, err
+	}
+	rest, err := withoutRepositories(safe.Text)
+	return err == nil && bytes.Equal(rest, text), err
+}
+
+// withoutRepositories is the text of an index without what says where the workspace is pushed to.
+func withoutRepositories(text []byte) (rest []byte, err error) {
+	rest = text
+	for _, key := range repositoryKeys() {
+		if rest, err = splice.Delete(rest, []string{key}); err != nil {
+			return nil, err
+		}
+	}
+	return rest, nil
 }

@@ -6,7 +6,6 @@ import (
 
 	"atelier/internal/access"
 	"atelier/internal/dsul"
-	"atelier/internal/dsul/splice"
 	"atelier/internal/sqldb"
 	"atelier/internal/workspaces"
 	"atelier/internal/workspaces/internal/archive"
@@ -91,10 +90,8 @@ func (a *Archives) Leaving(ctx context.Context, workspaceID string, tree []store
 			}
 		}
 		if entry.Path == string(dsul.Index) {
-			for _, key := range repositoryKeys() {
-				if text, err = splice.Delete(text, []string{key}); err != nil {
-					return nil, err
-				}
+			if text, err = withoutRepositories(text); err != nil {
+				return nil, err
 			}
 		}
 		files = append(files, archive.File{Path: entry.Path, Ext: entry.Ext, Text: text})

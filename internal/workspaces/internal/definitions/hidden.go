@@ -44,6 +44,9 @@ func (d *Definitions) readsAll(ctx context.Context, v *door.Visit) error {
 	return errs.New(errs.PermissionDenied, "A rule of the workspace hides pages from you, so you cannot have it as a whole.")
 }
 
+// ReadsAll refuses a caller from whom a page is hidden what shows all of them.
+func (d *Definitions) ReadsAll(ctx context.Context, v *door.Visit) error { return d.readsAll(ctx, v) }
+
 // shownPage refuses a page that is hidden from the caller.
 func (d *Definitions) shownPage(ctx context.Context, v *door.Visit, path string) error {
 	if kind, _, _ := dsul.SplitPath(path); kind != dsul.Page {

@@ -17,7 +17,7 @@ func Locked(lock workspaces.Lock) error {
 	message := "The workspace is locked while an operation runs; try again when it has ended."
 	switch lock.Reason {
 	case workspaces.MergeConflict:
-		message = "The workspace is locked by a merge conflict; resolve it in the repository and pull again, or clear the lock."
+		message = "The workspace is locked by a merge conflict; settle it with conflicts/resolve, or in the repository and pull again, or clear the lock."
 	case ManualLock:
 		message = "The workspace is locked; whoever may manage its security can clear the lock."
 	}

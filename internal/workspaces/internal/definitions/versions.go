@@ -28,6 +28,9 @@ func reserved() []string { return []string{Current, latest, LastPush, LastImport
 // ReservedVersion tells whether a name means something else than a version.
 func ReservedVersion(name string) bool { return slices.Contains(reserved(), name) }
 
+// ReservedVersions lists those names.
+func ReservedVersions() string { return strings.Join(reserved(), ", ") }
+
 // KeepRecovery keeps documents that are about to be given up as a native version, and gives its name.
 func (d *Definitions) KeepRecovery(ctx context.Context, tx *sqldb.Tx, w workspaces.Workspace, documents []store.Entry) (string, error) {
 	tree, err := store.PutTree(ctx, tx, w.ID, documents)
@@ -65,7 +68,7 @@ func (d *Definitions) Versions(ctx context.Context, ref string) ([]store.Version
 // SaveVersion keeps the documents of a workspace as a native version. It costs one row, however large the workspace is.
 func (d *Definitions) SaveVersion(ctx context.Context, ref, name string, description json.RawMessage) (saved store.Version, err error) {
 	if name != "" && (!versionForm.MatchString(name) || slices.Contains(reserved(), name)) {
-		return saved, errs.Invalid(errs.Field{Field: "name", Message: "use 1 to 15 letters, digits and _ . -; these are reserved: " + strings.Join(reserved(), ", ")})
+		return saved, errs.Invalid(errs.Field{Field: "name", Message: "use 1 to 15 letters, digits and _ . -; these are reserved: " + ReservedVersions()})
 	}
 	err = d.DB.Tx(ctx, func(tx *sqldb.Tx) error {
 		v, err := d.Door.May(ctx, tx, ref, access.ActionUpdate)

@@ -100,7 +100,7 @@ func (s *Server) enter(ctx context.Context, name, action string) (workspaces.Wor
 	if err != nil {
 		return workspaces.Workspace{}, err
 	}
-	return v.Workspace, nil
+	return v.Workspace, s.Definitions.ReadsAll(ctx, v)
 }
 
 // MayFetch refuses callers that may not read the workspace, before they send anything.

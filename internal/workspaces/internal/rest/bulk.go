@@ -121,7 +121,7 @@ func (s *bulks) push(ctx context.Context, in *platformPushInput) (*restapi.Strea
 	chosen := in.Body.Repository
 	if len(in.Body.Groups) == 0 || chosen != nil && !s.bulk.Is(chosen.ID) {
 		regular := &saveVersionInput{Body: in.Body.SaveVersion}
-		regular.WorkspaceID, regular.Timeout = access.PlatformWorkspace, in.Timeout.or(regularSeconds)
+		regular.WorkspaceID, regular.Timeout = access.PlatformWorkspace, in.Timeout
 		return s.save(ctx, regular)
 	}
 	return s.start(ctx, in.Following, in.Body.DryRun, bulk.Options{

@@ -104,7 +104,7 @@ func (s *versions) resolve(ctx context.Context, in *resolveInput) (*restapi.Stre
 	if settled.Job == nil {
 		return restapi.Answer(http.StatusOK, ResolveResult{Left: &settled.Left})
 	}
-	return s.await(ctx, in.Timeout, settled.Job, func(result any) (any, error) {
+	return s.await(ctx, in.Timeout.or(regularSeconds), settled.Job, func(result any) (any, error) {
 		shown, err := s.pulled(ctx)(result)
 		done, _ := shown.(PullResult)
 		return ResolveResult{Resolved: true, Result: &done}, err

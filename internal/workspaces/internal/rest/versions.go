@@ -51,7 +51,7 @@ type versionsOutput struct{ Body []Version }
 
 // Waiting is how long a client waits for an operation.
 type Waiting struct {
-	Timeout int `query:"timeout" minimum:"0" maximum:"86400" default:"50" doc:"How many seconds to wait for the result. After that the answer is processing: true with the id of the operation, which goes on."`
+	Timeout Seconds `query:"timeout" minimum:"0" maximum:"86400" doc:"How many seconds to wait for the result: 50 unless you say otherwise. After that the answer is processing: true with the id of the operation, which goes on."`
 }
 
 type saveVersionInput struct {
@@ -192,7 +192,7 @@ func (s *versions) save(ctx context.Context, in *saveVersionInput) (*restapi.Str
 	if err != nil {
 		return nil, err
 	}
-	return s.await(ctx, in.Timeout, job, func(result any) (any, error) { return result, nil })
+	return s.await(ctx, in.Timeout.or(regularSeconds), job, func(result any) (any, error) { return result, nil })
 }
 
 // longestWait is how long a request waits at most: a little less than it has.
@@ -228,7 +228,7 @@ func (s *versions) registerPull(api *restapi.API) {
 		if in.Body != nil {
 			body = *in.Body
 		}
-		return s.pull(ctx, in.WorkspaceID, in.Version, body, in.Timeout)
+		return s.pull(ctx, in.WorkspaceID, in.Version, body, in.Timeout.or(regularSeconds))
 	})
 	pull.ID, pull.Path, pull.Summary = "pull", "/v2/workspaces/{workspaceId}/pull", "Pull from a repository"
 	restapi.Register(api, pull, func(ctx context.Context, in *pullInput) (*restapi.Stream, error) {
@@ -239,7 +239,7 @@ func (s *versions) registerPull(api *restapi.API) {
 		if body.Version == "" {
 			body.Version = "latest"
 		}
-		return s.pull(ctx, in.WorkspaceID, body.Version, body.PullVersion, in.Timeout)
+		return s.pull(ctx, in.WorkspaceID, body.Version, body.PullVersion, in.Timeout.or(regularSeconds))
 	})
 }
 

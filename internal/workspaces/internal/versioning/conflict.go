@@ -135,6 +135,9 @@ func (v *Versioning) Conflicts(ctx context.Context, ref string) (Conflicts, erro
 	if err != nil {
 		return Conflicts{}, err
 	}
+	if err := v.Definitions.ReadsAll(ctx, visit); err != nil {
+		return Conflicts{}, err
+	}
 	c, err := v.conflicted(ctx, visit.Workspace)
 	if err != nil {
 		return Conflicts{Conflicts: []Conflict{}}, err
@@ -228,6 +231,9 @@ func (v *Versioning) Resolve(ctx context.Context, ref string, r Resolutions) (Re
 	if err != nil {
 		return Resolved{}, err
 	}
+	if err := v.Definitions.ReadsAll(ctx, visit); err != nil { // what is left shows both sides
+		return Resolved{}, err
+	}
 	if visit.Workspace.Lock.Reason != workspaces.MergeConflict {
 		if visit.Workspace.Lock.Held(v.Clock.Now()) {
 			return Resolved{}, definitions.Locked(visit.Workspace.Lock)
@@ -268,6 +274,10 @@ func (c *conflicted) settle(r Resolutions) error {
 		chosen := choice{Document: one.Document, Path: orEmpty(one.Path), Take: one.Take, Value: one.Value}
 		if !slices.ContainsFunc(all.conflicts, chosen.about) {
 			wrong = append(wrong, errs.Field{Field: "resolutions[" + strconv.Itoa(i) + "]", Message: "there is no conflict at this place; see GET conflicts"})
+			continue
+		}
+		if one.Take == takeValue && len(one.Value) == 0 {
+			wrong = append(wrong, errs.Field{Field: "resolutions[" + strconv.Itoa(i) + "].value", Message: "give the value that it becomes; null deletes it"})
 			continue
 		}
 		c.Choices = slices.DeleteFunc(c.Choices, func(old choice) bool { return old.Document == chosen.Document && slices.Equal(old.Path, chosen.Path) })

@@ -81,7 +81,7 @@ func branchesOf(w workspaces.Workspace, r repositories.Repository) Branches {
 
 // open gives the other side of a sync.
 func (v *Versioning) open(ctx context.Context, w workspaces.Workspace, r repositories.Repository) (place, error) {
-	if r.Kind == repositories.Filesystem {
+	if r.Kind == repositories.Filesystem && r.Platform {
 		return &directory{path: r.Folder, limits: v.limits()}, nil
 	}
 	return v.openGit(ctx, w, r)

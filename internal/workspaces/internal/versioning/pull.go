@@ -13,6 +13,7 @@ import (
 	"atelier/internal/workspaces"
 	"atelier/internal/workspaces/internal/archive"
 	"atelier/internal/workspaces/internal/archives"
+	"atelier/internal/workspaces/internal/definitions"
 	"atelier/internal/workspaces/internal/repositories"
 	"atelier/internal/workspaces/internal/store"
 )
@@ -355,7 +356,7 @@ func (v *Versioning) importPull(ctx context.Context, p *pulling) (any, error) {
 	p.run.progress.note("pull:done", "The workspace has version "+done.Version)
 	from := &archive.Archive{Files: p.result.side.files(), Import: p.info}
 	result, err := v.Archives.Pull(ctx, p.run.op, from, archives.Pulled{
-		Keep: p.run.repository.Excludes, Reslug: !p.KeepSlug, Note: done.Version,
+		Keep: p.run.repository.Excludes, Reslug: !p.KeepSlug, Note: done.Version, Expect: p.unedited,
 		Also: func(ctx context.Context, tx *sqldb.Tx, after workspaces.Workspace, result *archives.Result) (err error) {
 			if done.Recovery, err = v.recovery(ctx, tx, p); err != nil {
 				return err
@@ -367,6 +368,14 @@ func (v *Versioning) importPull(ctx context.Context, p *pulling) (any, error) {
 	failpoint.At("pull.imported")
 	done.Imported, done.Deleted, done.Findings, done.Published = result.Imported, result.Deleted, result.Findings, result.Published
 	return done, err
+}
+
+// unedited refuses to import over what somebody edited since the merge was made, which they could once the lock had expired.
+func (p *pulling) unedited(w workspaces.Workspace) error {
+	if w.ContentRevision != p.local.workspace.ContentRevision {
+		return definitions.LostLock()
+	}
+	return nil
 }
 
 // version is the name of what was pulled.

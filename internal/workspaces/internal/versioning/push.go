@@ -47,7 +47,7 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`) //nolint:
 // Check refuses a push that cannot be.
 func (p Push) Check() error {
 	if p.Name != "" && (!nameForm.MatchString(p.Name) || gitcmd.CheckTag(p.Name) != nil || definitions.ReservedVersion(p.Name)) {
-		return errs.Invalid(errs.Field{Field: "name", Message: "use 1 to 100 letters, digits and _ . -, as a tag of git can be called"})
+		return errs.Invalid(errs.Field{Field: "name", Message: "use 1 to 100 letters, digits and _ . -, as a tag of git can be called; these are reserved: " + definitions.ReservedVersions()})
 	}
 	return nil
 }

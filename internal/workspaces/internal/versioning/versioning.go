@@ -87,6 +87,9 @@ func (v *Versioning) repository(ctx context.Context, r sqldb.Reader, w workspace
 	if err != nil {
 		return found, err
 	}
+	if found.Kind == repositories.Filesystem && !found.Platform { // an index that was imported may say anything
+		return found, errs.Invalid(errs.Field{Field: "repositories." + id + ".type", Message: "only the operator of the installation can configure a directory; use git"})
+	}
 	if found.Kind == repositories.Archive {
 		return found, errs.Newf(errs.InvalidRequest, "%s only says what archives leave alone; it cannot be pushed to or pulled from.", id).With("repositoryId", id)
 	}
