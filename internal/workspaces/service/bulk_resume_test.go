@@ -180,7 +180,7 @@ func TestBulkImportAtStart(t *testing.T) {
 	})
 }
 
-// Ten thousand folders in a chain are put in order, and circles found, without going deep.
+// A thousand folders in a chain are put in order, and circles found, without going deep.
 func TestBulkOrderOfMany(t *testing.T) {
 	t.Parallel()
 	eachFleet(t, func(t *testing.T, s *studio) {

@@ -108,21 +108,29 @@ func TestGitPushOfASecretValue(t *testing.T) {
 	})
 }
 
-// Whoever undoes a pull and goes on working can pull again: what was saved by the pull that was undone is nobody's work.
-func TestPullAfterAnUndonePull(t *testing.T) {
+// A pull that saved the workspace and was refused afterwards leaves nothing in the way of the next one, whatever is edited
+// in between: what it saved is nobody's work.
+func TestPullAfterOneThatWasRefused(t *testing.T) {
 	t.Parallel()
 	eachStudio(t, func(t *testing.T, s *studio) {
-		ann := s.user("ann")
+		ann, bob := s.user("ann"), s.user("bob")
 		here := s.linked(ann, "Here")
 		ann.automation(here, "hello", map[string]any{"description": "old"})
-		ann.automation(here, "other", map[string]any{"description": "old"})
+		ann.post(here+"/pages", map[string]any{"slug": "p", "name": "p", "labels": []string{"fixed"}, "blocks": []any{}}).want(http.StatusCreated)
+		pages := rule("editor", "update", "pages")
+		pages["inverted"], pages["conditions"] = true, map[string]any{"labels": map[string]any{"$in": []string{"fixed"}}}
+		ann.put(here+"/security", document(map[string]any{"editor": map[string]any{}}, rule("editor", []string{"read", "update"}, []string{"workspaces", "pages"}), pages)).want(http.StatusOK)
+		ann.share(here, "bob", map[string]any{"role": "editor"}).want(http.StatusOK)
 		ann.push(here).want(http.StatusOK)
-		text := strings.Replace(s.file("main", "automations/other.yml"), "old", "new", 1)
-		s.server.Commit("shared", "main", map[string][]byte{"automations/other.yml": []byte(text)})
+		text := strings.Replace(s.file("main", "pages/p.yml"), "name: p", "name: q", 1)
+		s.server.Commit("shared", "main", map[string][]byte{"pages/p.yml": []byte(text)})
 		ann.automation(here, "hello", map[string]any{"description": "first"})
-		ann.pull(here).want(http.StatusOK)
-		ann.post(here+"/undo", nil).want(http.StatusOK)
+		bob.pull(here).wantError(http.StatusForbidden, errs.PermissionDenied)
 		ann.automation(here, "hello", map[string]any{"description": "second"})
 		ann.pull(here).want(http.StatusOK)
+		if after := ann.get(here + "/automations/hello"); after.text("description") != "second" || ann.get(here+"/pages/p").text("name") != "q" {
+			t.Errorf("%s", after.body)
+		}
+		ann.push(here).want(http.StatusOK)
 	})
 }

@@ -76,3 +76,24 @@ func namesConfig(text string) bool {
 	name, ends := strings.CutSuffix(inside, "}}")
 	return begins && ends && !strings.ContainsAny(name, "{}")
 }
+
+// Secrets are the places of a document that have a value which must not leave: somebody wrote it where only the name of a
+// secret may stand.
+func (a *Archives) Secrets(ctx context.Context, doc *dsul.Document) ([]string, error) {
+	find := leaving
+	switch {
+	case doc.Kind == dsul.Import && a.Apps != nil:
+		schema, err := schemas{}.of(ctx, a, doc)
+		if err != nil {
+			return nil, err
+		}
+		find = func(instance *dsul.Document) []leak { return instanceSecrets(schema, instance) }
+	case doc.Kind != dsul.Index:
+		return nil, nil
+	}
+	var places []string
+	for _, one := range find(doc) {
+		places = append(places, one.String())
+	}
+	return places, nil
+}

@@ -18,8 +18,8 @@ func (r *Result) keepRepositories(ctx context.Context, e *definitions.Edit, inde
 	if err != nil || local == nil {
 		return index, err
 	}
-	if same, err := leavesAs(local.Parsed, index.Text); err != nil || same && local.Ext == index.ext {
-		return document{local.Parsed, local.Ext}, err // so what did not change keeps its bytes
+	if local.Ext == index.ext && leavesAs(local.Parsed, index.Text) {
+		return document{local.Parsed, local.Ext}, nil // what did not change keeps its bytes
 	}
 	text := index.Text
 	for _, key := range repositoryKeys() {
@@ -47,13 +47,13 @@ func (r *Result) keepRepositories(ctx context.Context, e *definitions.Edit, inde
 }
 
 // leavesAs tells whether an index has this text when it leaves.
-func leavesAs(index *dsul.Document, text []byte) (bool, error) {
+func leavesAs(index *dsul.Document, text []byte) bool {
 	safe, _, err := without(index, leaving)
 	if err != nil {
-		return false, err
+		return false
 	}
 	rest, err := withoutRepositories(safe.Text)
-	return err == nil && bytes.Equal(rest, text), err
+	return err == nil && bytes.Equal(rest, text)
 }
 
 // withoutRepositories is the text of an index without what says where the workspace is pushed to.

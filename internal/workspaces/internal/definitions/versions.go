@@ -66,7 +66,8 @@ func (d *Definitions) Versions(ctx context.Context, ref string) ([]store.Version
 }
 
 // SaveVersion keeps the documents of a workspace as a native version. It costs one row, however large the workspace is.
-func (d *Definitions) SaveVersion(ctx context.Context, ref, name string, description json.RawMessage) (saved store.Version, err error) {
+// Accept sees what is about to be saved, and may refuse it.
+func (d *Definitions) SaveVersion(ctx context.Context, ref, name string, description json.RawMessage, accept func(Native) error) (saved store.Version, err error) {
 	if name != "" && (!versionForm.MatchString(name) || slices.Contains(reserved(), name)) {
 		return saved, errs.Invalid(errs.Field{Field: "name", Message: "use 1 to 15 letters, digits and _ . -; these are reserved: " + ReservedVersions()})
 	}
@@ -83,9 +84,23 @@ func (d *Definitions) SaveVersion(ctx context.Context, ref, name string, descrip
 			return Locked(w.Lock)
 		}
 		saved = store.Version{Kind: store.Native, Name: name, Description: string(description), Revision: w.ContentRevision, CreatedAt: d.Now(), CreatedBy: Author(ctx)}
-		return d.saveVersion(ctx, tx, w, &saved)
+		if err := d.saveVersion(ctx, tx, w, &saved); err != nil {
+			return err
+		}
+		return accept(Native{Workspace: w, Version: name})
 	})
 	return saved, err
+}
+
+// Native is what saving a native version or going back to one is about to do.
+type Native struct {
+	// Workspace is as it was before.
+	Workspace workspaces.Workspace
+	// Version is the name of the version; empty when it is made up.
+	Version string
+	// Tree is what the documents become, and Created, Updated and Deleted those of them that change.
+	Tree                      string
+	Created, Updated, Deleted []string
 }
 
 func (d *Definitions) saveVersion(ctx context.Context, tx *sqldb.Tx, w workspaces.Workspace, saved *store.Version) error {
@@ -176,9 +191,20 @@ func (d *Definitions) DeleteVersion(ctx context.Context, ref, name string) error
 
 // Rollback makes the documents of a workspace those of a native version; latest names the newest. What they were is in the
 // history, and can be had again by undoing the edit.
-func (d *Definitions) Rollback(ctx context.Context, ref, name string) (after workspaces.Workspace, written, deleted []string, err error) {
+// Accept sees what is about to happen, and may refuse it.
+func (d *Definitions) Rollback(ctx context.Context, ref, name string, accept func(Native) error) (after workspaces.Workspace, written, deleted []string, err error) {
 	purpose := Purpose{Reason: ByRollback, Note: name, Quiet: true}
-	return d.restoring(ctx, ref, purpose, func(ctx context.Context, e *Edit) (*store.Version, error) { return e.rollback(ctx, name) })
+	return d.restoring(ctx, ref, purpose, func(ctx context.Context, e *Edit) (*store.Version, error) {
+		before := e.Workspace
+		version, err := e.rollback(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		native := Native{Workspace: before, Version: version.Name, Tree: version.Tree, Created: e.Added()}
+		native.Updated, native.Deleted = e.Changed()
+		native.Updated = slices.DeleteFunc(native.Updated, func(path string) bool { return slices.Contains(native.Created, path) })
+		return version, accept(native)
+	})
 }
 
 // rollback makes the documents those of a native version.

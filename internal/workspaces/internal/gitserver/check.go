@@ -63,7 +63,34 @@ func (s *Server) check(ctx context.Context, p *pushed) error {
 	if p.files, err = s.read(ctx, p, tree); err != nil {
 		return err
 	}
-	return p.valid(documentsOf(before))
+	if err := p.valid(documentsOf(before)); err != nil {
+		return err
+	}
+	return s.discreet(ctx, p, documentsOf(before))
+}
+
+// discreet refuses secret values: the history is for everybody who may read the workspace, and nothing leaves it again.
+func (s *Server) discreet(ctx context.Context, p *pushed, before map[string]gitcmd.Entry) error {
+	var wrong refusals
+	for _, file := range p.files.Files {
+		name := file.Path + file.Ext
+		if before[name].Object == gitcmd.BlobID(file.Text) {
+			continue
+		}
+		kind, slug, _ := dsul.SplitPath(file.Path)
+		doc, problems := dsul.Parse(kind, slug, file.Text)
+		if problems.Err() != nil || doc == nil || doc.Root == nil {
+			continue // said already
+		}
+		places, err := s.Archives.Secrets(ctx, doc)
+		if err != nil {
+			return err
+		}
+		for _, place := range places {
+			wrong.add(name, place+": this is secret, and a history keeps it for everybody to read; keep it as a secret of the workspace and write {{secret.name}}")
+		}
+	}
+	return wrong.err()
 }
 
 // incomplete says that a push lacks something; cause is why that could not be found out.

@@ -1,13 +1,11 @@
 package gitserver
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -285,9 +283,6 @@ func (s *Server) report(told *answer, p *pushed, result archives.Result) {
 	told.say(fmt.Sprintf("%s: %s written, %s deleted.", p.workspace.Slug, counted(len(result.Imported)), counted(len(result.Deleted))))
 	shown := 0
 	for _, finding := range result.Findings {
-		if finding.Err == "repositories_kept" && !p.namesRepositories() {
-			continue // it never leaves, so nobody has taken it out
-		}
 		if shown == most {
 			told.say("There are more findings; the linter of the workspace tells them.")
 			return
@@ -299,13 +294,6 @@ func (s *Server) report(told *answer, p *pushed, result archives.Result) {
 		}
 		told.say(strings.TrimPrefix(line+": "+finding.Msg, ": "))
 	}
-}
-
-// namesRepositories tells whether the pushed index says where the workspace is pushed to.
-func (p *pushed) namesRepositories() bool {
-	return slices.ContainsFunc(p.files.Files, func(f archive.File) bool {
-		return f.Path == string(dsul.Index) && bytes.Contains(f.Text, []byte("epositories"))
-	})
 }
 
 func counted(n int) string {

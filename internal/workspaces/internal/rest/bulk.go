@@ -167,7 +167,7 @@ func (s *bulks) start(ctx context.Context, how Following, dryRun bool, o bulk.Op
 	if how.streams() {
 		return s.stream(ctx, run)
 	}
-	timer := s.engine.Clock.NewTimer(time.Duration(how.Timeout.or(bulkSeconds)) * time.Second)
+	timer := s.engine.Clock.NewTimer(min(time.Duration(how.Timeout.or(bulkSeconds))*time.Second, longestWait))
 	defer timer.Stop()
 	completed, ended, err := run.Wait(ctx, timer.C())
 	if err != nil {

@@ -174,9 +174,10 @@ func (s *versions) registerPush(api *restapi.API) {
 // save saves a native version, or pushes.
 func (s *versions) save(ctx context.Context, in *saveVersionInput) (*restapi.Stream, error) {
 	if in.Body.Repository == nil {
-		v, err := s.engine.Definitions.SaveVersion(ctx, in.WorkspaceID, in.Body.Name, in.Body.Description)
+		native := planned{operation: "push", dryRun: in.Body.DryRun, planID: in.Body.PlanID}
+		v, err := s.engine.Definitions.SaveVersion(ctx, in.WorkspaceID, in.Body.Name, in.Body.Description, native.accept)
 		if err != nil {
-			return nil, err
+			return native.answer(err)
 		}
 		return restapi.Answer(http.StatusCreated, versionView(v))
 	}
@@ -247,9 +248,10 @@ func (s *versions) registerPull(api *restapi.API) {
 func (s *versions) pull(ctx context.Context, ref, version string, body PullVersion, seconds int) (*restapi.Stream, error) {
 	d := s.engine.Definitions
 	if body.Repository == nil {
-		after, written, deleted, err := d.Rollback(ctx, ref, version)
+		native := planned{operation: "pull", dryRun: body.DryRun, planID: body.PlanID}
+		after, written, deleted, err := d.Rollback(ctx, ref, version, native.accept)
 		if err != nil {
-			return nil, err
+			return native.answer(err)
 		}
 		return restapi.Answer(http.StatusOK, PullResult{Imported: orEmpty(written), Deleted: orEmpty(deleted), Errors: []archives.Finding{}, Workspace: view(after, d.Clock.Now())})
 	}

@@ -69,6 +69,15 @@ func (v *Versioning) rehearsal(w workspaces.Workspace, repository repositories.R
 	return &run{op: op, repository: repository, progress: &progress{v: v, op: op, silent: true}}
 }
 
+// PlanNative is the plan of saving a native version (push), or of going back to one (pull).
+func PlanNative(operation string, n definitions.Native) Plan {
+	made := facts{operation: operation, workspace: n.Workspace.ID, revision: n.Workspace.ContentRevision, version: n.Version, tree: n.Tree}
+	return Plan{
+		PlanID: made.id(), Operation: operation, Version: n.Version, DryRun: true,
+		Created: orEmpty(n.Created), Updated: orEmpty(n.Updated), Deleted: orEmpty(n.Deleted), Conflicts: []Conflict{},
+	}
+}
+
 // PlanPush tells what a push would do.
 func (v *Versioning) PlanPush(ctx context.Context, ref string, p Push) (Plan, error) {
 	w, repository, err := v.mayPush(ctx, ref, p)

@@ -31,17 +31,17 @@ type Pull struct {
 	KeepSlug bool
 }
 
-// Pulled is what a pull did.
+// Pulled is what a pull did. The operation shows it as it is, named like the answer to the pull itself.
 type Pulled struct {
-	Imported  []string
-	Deleted   []string
-	Findings  []archives.Finding
-	Published []string
-	Workspace string
-	Version   string
-	Commit    string
+	Imported  []string           `json:"imported"`
+	Deleted   []string           `json:"deleted"`
+	Findings  []archives.Finding `json:"errors"`
+	Published []string           `json:"publishedApps,omitempty"`
+	Workspace string             `json:"workspaceId"`
+	Version   string             `json:"version"`
+	Commit    string             `json:"commit,omitempty"`
 	// Recovery is the native version that keeps what was given up; empty when nothing was.
-	Recovery string
+	Recovery string `json:"recovery,omitempty"`
 }
 
 // StartPull begins to pull into a workspace that the caller may update.
@@ -361,7 +361,7 @@ func (v *Versioning) importPull(ctx context.Context, p *pulling) (any, error) {
 			if done.Recovery, err = v.recovery(ctx, tx, p); err != nil {
 				return err
 			}
-			done.Imported, done.Deleted, done.Findings = result.Imported, result.Deleted, result.Findings
+			done.Imported, done.Deleted, done.Findings = orEmpty(result.Imported), orEmpty(result.Deleted), orEmpty(result.Findings)
 			return v.recordPull(ctx, tx, p, after, result, done)
 		},
 	})
