@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -94,9 +95,7 @@ func (c *caller) pull(at string, more ...any) *answer {
 func (c *caller) automation(at, slug string, fields map[string]any) {
 	c.house.t.Helper()
 	body := map[string]any{"slug": slug, "name": slug, "do": []any{}}
-	for key, value := range fields {
-		body[key] = value
-	}
+	maps.Copy(body, fields)
 	path := at + "/automations"
 	if c.get(path+"/"+slug).status == http.StatusOK {
 		c.patch(path+"/"+slug, fields).want(http.StatusOK)

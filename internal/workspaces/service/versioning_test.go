@@ -345,3 +345,29 @@ func TestModesAndExclusions(t *testing.T) {
 		}
 	})
 }
+
+// Going back to an older version is being behind the branch, until it is pulled again.
+func TestPullOfAnOlderVersion(t *testing.T) {
+	t.Parallel()
+	eachStudio(t, func(t *testing.T, s *studio) {
+		ann := s.user("ann")
+		here := s.linked(ann, "Here")
+		ann.automation(here, "hello", map[string]any{"description": "one"})
+		ann.push(here, "name", "v1").want(http.StatusOK)
+		ann.automation(here, "hello", map[string]any{"description": "two"})
+		ann.push(here, "name", "v2").want(http.StatusOK)
+		ann.pull(here, "version", "v1").want(http.StatusOK)
+		if after := ann.get(here + "/automations/hello"); after.text("description") != "one" {
+			t.Errorf("%s", after.body)
+		}
+		if found := ann.get(here + "/drift?repository=main"); found.text("status") != "behind" {
+			t.Errorf("%s", found.body)
+		}
+		ann.push(here).wantError(http.StatusConflict, errs.Conflict)
+		ann.pull(here).want(http.StatusOK)
+		if after := ann.get(here + "/automations/hello"); after.text("description") != "two" {
+			t.Errorf("%s", after.body)
+		}
+		ann.pull(here, "version", "v9").wantError(http.StatusNotFound, errs.NotFound)
+	})
+}

@@ -94,6 +94,16 @@ func ClaimOperation(ctx context.Context, tx *sqldb.Tx, o Operation, until time.T
 	return n == 1, err
 }
 
+// PlannedCommit tells whether a commit is one that an operation of a workspace was about to write.
+func PlannedCommit(ctx context.Context, r sqldb.Reader, workspaceID, commit string) (bool, error) {
+	var one int
+	err := r.QueryRow(ctx, `SELECT 1 FROM ws_operations WHERE workspace_id = $1 AND plan LIKE $2 LIMIT 1`, workspaceID, `%"commit":"`+commit+`"%`).Scan(&one)
+	if sqldb.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // EndLeases ends the leases of all running operations.
 func EndLeases(ctx context.Context, tx *sqldb.Tx) error {
 	_, err := tx.Exec(ctx, `UPDATE ws_operations SET lease_until = 0 WHERE status = '`+Running+`'`)

@@ -19,6 +19,8 @@ type Sync struct {
 	Tree   string `json:"tree"`
 	// Saved is what was last written to the intermediate branch.
 	Saved string `json:"saved"`
+	// Current tells that the content of the workspace incorporates Saved: nothing else was pulled since.
+	Current bool `json:"current"`
 	// Base is the hash of the tree of documents that both had. It is kept as a version of kind Base.
 	Base string `json:"base"`
 	// Previous is the state before the last pull, as JSON, and PulledRevision the edit that the pull was.
@@ -29,14 +31,14 @@ type Sync struct {
 	CheckedAt time.Time `json:"-"`
 }
 
-const syncColumns = `s.repository_id, s.place, s.target_commit, s.target_tree, s.saved_commit, s.previous, s.pulled_revision, s.drift, s.checked_at, COALESCE(v.tree, '')`
+const syncColumns = `s.repository_id, s.place, s.target_commit, s.target_tree, s.saved_commit, s.current, s.previous, s.pulled_revision, s.drift, s.checked_at, COALESCE(v.tree, '')`
 
 const syncTables = ` FROM ws_syncs s LEFT JOIN ws_versions v ON v.workspace_id = s.workspace_id AND v.kind = '` + Base + `' AND v.name = s.repository_id `
 
 func scanSync(row func(...any) error, more ...any) (s Sync, err error) {
-	var checked int64
-	err = row(append(more, &s.RepositoryID, &s.Place, &s.Commit, &s.Tree, &s.Saved, &s.Previous, &s.PulledRevision, &s.Drift, &checked, &s.Base)...)
-	s.CheckedAt = whenSet(checked)
+	var checked, current int64
+	err = row(append(more, &s.RepositoryID, &s.Place, &s.Commit, &s.Tree, &s.Saved, &current, &s.Previous, &s.PulledRevision, &s.Drift, &checked, &s.Base)...)
+	s.CheckedAt, s.Current = whenSet(checked), current == 1
 	return s, err
 }
 
@@ -52,11 +54,11 @@ func SyncPulledBy(ctx context.Context, r sqldb.Reader, workspaceID string, revis
 
 // PutSync keeps what a workspace and a repository have in common, in the place of what they had.
 func PutSync(ctx context.Context, tx *sqldb.Tx, workspaceID string, s Sync, at time.Time, by string) error {
-	_, err := tx.Exec(ctx, `INSERT INTO ws_syncs (workspace_id, repository_id, place, target_commit, target_tree, saved_commit, previous, pulled_revision, drift, checked_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+	_, err := tx.Exec(ctx, `INSERT INTO ws_syncs (workspace_id, repository_id, place, target_commit, target_tree, saved_commit, current, previous, pulled_revision, drift, checked_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 		ON CONFLICT (workspace_id, repository_id) DO UPDATE SET place = excluded.place, target_commit = excluded.target_commit, target_tree = excluded.target_tree,
-			saved_commit = excluded.saved_commit, previous = excluded.previous, pulled_revision = excluded.pulled_revision, drift = excluded.drift, checked_at = excluded.checked_at`,
-		workspaceID, s.RepositoryID, s.Place, s.Commit, s.Tree, s.Saved, s.Previous, s.PulledRevision, s.Drift, millisSet(s.CheckedAt))
+			saved_commit = excluded.saved_commit, current = excluded.current, previous = excluded.previous, pulled_revision = excluded.pulled_revision, drift = excluded.drift, checked_at = excluded.checked_at`,
+		workspaceID, s.RepositoryID, s.Place, s.Commit, s.Tree, s.Saved, oneIf(s.Current), s.Previous, s.PulledRevision, s.Drift, millisSet(s.CheckedAt))
 	if err != nil {
 		return err
 	}

@@ -202,6 +202,36 @@ func (b *branch) read(ctx context.Context, s sight) (*archive.Archive, error) {
 	return archive.FromFolder(s.Names, b.limits, func(name string) ([]byte, error) { return texts[s.objects[name]], nil })
 }
 
+// untouched refuses to overwrite a file that is not what both sides had: one that no pull has taken up.
+func (b *branch) untouched(s sight, base side, o outgoing, r repositories.Repository) error {
+	if s.objects == nil {
+		return nil // there is nothing, or it is what it was as a whole
+	}
+	had := make(map[string]string, len(base))
+	for path, f := range base {
+		had[path+f.ext] = gitcmd.BlobID(f.text)
+	}
+	check := func(name string, becomes string) error {
+		path, _, is := archive.IsDocument(name)
+		there := s.objects[name]
+		if !is || r.Excludes(path) || there == had[name] || there == "" || there == becomes {
+			return nil
+		}
+		return behind(r)
+	}
+	for name, text := range o.write {
+		if err := check(name, gitcmd.BlobID(text)); err != nil {
+			return err
+		}
+	}
+	for _, name := range o.remove {
+		if err := check(name, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // at sees another commit that was fetched.
 func (b *branch) at(ctx context.Context, s sight, commit string) (sight, error) {
 	other, err := b.complete(ctx, sight{Commit: commit, Head: s.Head, HeadTree: s.HeadTree, Intermediate: s.Intermediate})

@@ -45,7 +45,7 @@ func (v *Versioning) block(ctx context.Context, p *pulling) error {
 		if err != nil {
 			return err
 		}
-		if err := b.save(ctx, p.seen, saved); err != nil {
+		if err := p.saveAs(ctx, b, saved); err != nil {
 			return err
 		}
 		p.known.Saved = saved
@@ -94,7 +94,7 @@ func (v *Versioning) dispute(ctx context.Context, tx *sqldb.Tx, p *pulling, name
 		return err
 	}
 	next := p.known.Sync
-	next.Drift = InConflict
+	next.Drift, next.Current = InConflict, p.known.Saved != p.before.Saved || p.before.Current
 	if err := v.agree(ctx, tx, id, next, p.known.base); err != nil {
 		return err
 	}
@@ -378,6 +378,7 @@ func (v *Versioning) resolve(ctx context.Context, run *run) (any, error) {
 	if p.known, err = v.common(ctx, v.DB, w.ID, run.repository); err != nil {
 		return nil, err
 	}
+	p.before = p.known
 	p.seen = sight{Commit: c.Commit, Tree: c.Tree, Intermediate: c.Saved}
 	if err := v.publishMerge(ctx, p, c); err != nil {
 		return nil, err

@@ -175,7 +175,7 @@ func (v *Versioning) Watch(ctx context.Context) error {
 		if !mine {
 			continue
 		}
-		if err := v.watch(ctx, one); err != nil && ctx.Err() == nil {
+		if err := contained(func() error { return v.watch(ctx, one) }); err != nil && ctx.Err() == nil {
 			v.Log.DebugContext(ctx, "a repository could not be compared", "workspace", one.WorkspaceID, "repository", one.RepositoryID, "error", err)
 		}
 	}

@@ -3,6 +3,8 @@ package versioning
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -65,9 +67,26 @@ func (v *Versioning) Go(ctx context.Context, id string, fn func(ctx context.Cont
 		defer v.jobs.remove(job)
 		defer close(job.done)
 		defer cancel()
-		job.result, job.err = fn(ctx)
+		job.err = contained(func() (err error) {
+			job.result, err = fn(ctx)
+			return err
+		})
+		if job.err != nil && errs.CodeOf(job.err) == errs.Internal {
+			v.Log.ErrorContext(ctx, "an operation failed", "operation", id, "error", job.err)
+		}
 	}()
 	return job, nil
+}
+
+// contained makes an error of a panic: what one repository has must not end the process for everybody. An operation that ends
+// so is rolled back when its lease is over.
+func contained(fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return fn()
 }
 
 func (j *jobs) add(job *Job, cancel context.CancelFunc) error {

@@ -105,8 +105,10 @@ func (v *Versioning) PlanPush(ctx context.Context, ref string, p Push) (Plan, er
 	if err := v.inStep(ctx, tried, other); err != nil {
 		return Plan{}, err
 	}
+	made := planOf("push", repository, now.workspace, tried.seen)
+	made.version = p.Name
 	plan := Plan{
-		PlanID: planOf("push", repository, now.workspace, tried.seen).id(), Operation: "push", RepositoryID: repository.ID, Version: p.Name, Commit: tried.seen.Commit, DryRun: true,
+		PlanID: made.id(), Operation: "push", RepositoryID: repository.ID, Version: p.Name, Commit: tried.seen.Commit, DryRun: true,
 	}
 	plan.fill(tried.known.base, now.side)
 	return plan, nil

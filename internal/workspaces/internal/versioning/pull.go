@@ -79,7 +79,9 @@ type pulling struct {
 	other place
 	local local
 	known common
-	seen  sight
+	// before is what was known before the pull changed anything of it.
+	before common
+	seen   sight
 	// theirs is what the repository has, info what it says of it.
 	theirs side
 	info   *archive.ImportInfo
@@ -147,6 +149,7 @@ func (v *Versioning) see(ctx context.Context, p *pulling) (err error) {
 	}
 	p.ours = p.local.side
 	p.known, err = v.common(ctx, v.DB, p.run.op.Workspace.ID, p.run.repository)
+	p.before = p.known
 	return err
 }
 
@@ -197,6 +200,9 @@ func (v *Versioning) foreign(ctx context.Context, p *pulling) (side, error) {
 			return base, err // it is known, or comes with the target branch
 		}
 	}
+	if own, err := store.PlannedCommit(ctx, v.DB, p.run.op.Workspace.ID, p.seen.Intermediate); err != nil || own {
+		return base, err // an operation that did not end well wrote it: whatever it saved is still here
+	}
 	there, err := v.at(ctx, p, b, p.seen.Intermediate)
 	if err != nil {
 		return nil, err
@@ -222,7 +228,7 @@ func (v *Versioning) foreign(ctx context.Context, p *pulling) (side, error) {
 // base is what both sides had last: what was in common, or what was saved of the workspace and has come into the target branch
 // since.
 func (v *Versioning) base(ctx context.Context, p *pulling, b *branch) (side, error) {
-	if p.known.Saved == "" {
+	if p.known.Saved == "" || !p.known.Current {
 		return p.known.base, nil
 	}
 	if old, err := b.contains(ctx, p.known.Commit, p.known.Saved); err != nil || old && p.known.Commit != "" {
@@ -267,7 +273,7 @@ func (v *Versioning) at(ctx context.Context, p *pulling, b *branch, commit strin
 // it and the repository may be written.
 func (v *Versioning) savePull(ctx context.Context, p *pulling) error {
 	b, ok := p.other.(*branch)
-	if !ok || p.Discard || p.resolved || !writable(p.run.repository) || equal(p.result.side, p.theirs) {
+	if !ok || p.Discard || p.resolved || !writable(p.run.repository) || equal(p.result.side, p.theirs) || equal(p.result.side, p.local.side) {
 		return nil
 	}
 	p.run.progress.step(ctx, "write", "Saving the workspace")
@@ -280,11 +286,20 @@ func (v *Versioning) savePull(ctx context.Context, p *pulling) error {
 	if err != nil {
 		return err
 	}
-	if err := b.save(ctx, p.seen, merge); err != nil {
+	if err := p.saveAs(ctx, b, merge); err != nil {
 		return err
 	}
 	p.known.Saved = merge
 	return nil
+}
+
+// saveAs writes a commit to the intermediate branch, after noting that it is ours: when the pull ends before its import, nobody
+// takes what it saved for somebody's work.
+func (p *pulling) saveAs(ctx context.Context, b *branch, commit string) error {
+	if err := p.run.op.Plan(ctx, planned{Commit: commit}); err != nil {
+		return err
+	}
+	return b.save(ctx, p.seen, commit)
 }
 
 // commitLocal makes the commit of what the workspace is, on top of what it came from.
@@ -446,13 +461,21 @@ func (v *Versioning) recordPull(ctx context.Context, tx *sqldb.Tx, p *pulling, a
 // nextSync is what the two have in common after a pull.
 func (v *Versioning) nextSync(ctx context.Context, tx *sqldb.Tx, p *pulling, after workspaces.Workspace) (store.Sync, error) {
 	next := p.known.Sync
-	previous, err := v.leave(ctx, tx, after.ID, p.known)
-	if err != nil {
-		return next, err
+	next.Previous, next.PulledRevision = "", 0
+	if after.Revision != p.local.workspace.Revision { // otherwise there is nothing that could be undone
+		previous, err := v.leave(ctx, tx, after.ID, p.before)
+		if err != nil {
+			return next, err
+		}
+		next.Previous, next.PulledRevision = previous, after.Revision
 	}
-	next.Commit, next.Tree, next.Previous, next.PulledRevision = p.seen.Commit, p.seen.Tree, previous, after.Revision
+	next.Current = p.known.Saved != p.before.Saved || p.resolved || p.before.Current && p.before.Commit == p.seen.Commit
+	next.Commit, next.Tree = p.seen.Commit, p.seen.Tree
 	if p.resolved || p.Discard {
 		next.Saved = p.seen.Intermediate
+	}
+	if p.Discard {
+		next.Current = false
 	}
 	next.Drift = InSync
 	if !equal(p.result.side, p.theirs) {

@@ -72,7 +72,10 @@ func (v *Versioning) mayPush(ctx context.Context, ref string, p Push) (w workspa
 	if r, err = v.repository(ctx, v.DB, visit.Workspace, p.RepositoryID); err != nil {
 		return w, r, err
 	}
-	return visit.Workspace, r, r.MayPush()
+	if err := r.MayPush(); err != nil {
+		return w, r, err
+	}
+	return visit.Workspace, r, v.Definitions.ReadsAll(ctx, visit)
 }
 
 // Pushed is what a push did.
@@ -226,7 +229,11 @@ func (v *Versioning) preparePush(ctx context.Context, p *pushing, other place, a
 	if err := v.inStep(ctx, p, other); err != nil {
 		return err
 	}
-	if err := v.planned(p.PlanID, planOf("push", p.run.repository, p.local.workspace, p.seen)); err != nil {
+	plan := planOf("push", p.run.repository, p.local.workspace, p.seen)
+	if p.number == 0 {
+		plan.version = p.Name
+	}
+	if err := v.planned(p.PlanID, plan); err != nil {
 		return err
 	}
 	p.run.progress.step(ctx, "write", "Writing the documents")
@@ -246,6 +253,9 @@ func (v *Versioning) preparePush(ctx context.Context, p *pushing, other place, a
 func (v *Versioning) inStep(ctx context.Context, p *pushing, other place) error {
 	if b, ok := other.(*branch); ok && p.seen.Intermediate != "" && p.seen.Intermediate != p.known.Saved {
 		ours, err := b.contains(ctx, p.seen.Head, p.seen.Intermediate)
+		if err == nil && !ours {
+			ours, err = store.PlannedCommit(ctx, v.DB, p.run.op.Workspace.ID, p.seen.Intermediate)
+		}
 		if err != nil {
 			return err
 		}
@@ -257,11 +267,8 @@ func (v *Versioning) inStep(ctx context.Context, p *pushing, other place) error 
 		return nil
 	}
 	if !hasDocuments(p.seen.Names) {
-		if !p.known.known || p.known.Tree == "" {
-			p.known.base = side{}
-			return nil
-		}
-		return behind(p.run.repository) // all of it was deleted there
+		p.known.base = side{} // nothing of it is there, not yet or not any more: there is nothing to pull and nothing to overwrite
+		return nil
 	}
 	found, err := other.read(ctx, p.seen)
 	if err != nil {
@@ -294,6 +301,11 @@ func (v *Versioning) outgoing(ctx context.Context, p *pushing, other place, at t
 			return err
 		}
 		p.out.write[archive.ImportName] = text
+	}
+	if b, ok := other.(*branch); ok {
+		if err := b.untouched(p.seen, p.known.base, p.out, p.run.repository); err != nil {
+			return err
+		}
 	}
 	p.out.author, p.out.when, p.out.tag = v.person(ctx, access.From(ctx).UserID), at, p.Name
 	p.out.message = message(p.Description, "Version "+p.Name+" of "+w.Slug)
@@ -371,7 +383,7 @@ func (v *Versioning) recordPush(ctx context.Context, run *run, plan pushPlan) (a
 			return err
 		}
 		next := plan.Before
-		next.Commit, next.Tree, next.Saved, next.Base, next.Previous, next.PulledRevision = plan.Commit, plan.Tree, plan.Commit, plan.Base, "", 0
+		next.Commit, next.Tree, next.Saved, next.Base, next.Previous, next.PulledRevision, next.Current = plan.Commit, plan.Tree, plan.Commit, plan.Base, "", 0, true
 		next.Drift, next.CheckedAt = InSync, v.Definitions.Now()
 		if err := store.PutSync(ctx, tx, id, next, plan.At, run.by); err != nil {
 			return err

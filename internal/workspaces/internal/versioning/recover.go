@@ -55,6 +55,11 @@ func (v *Versioning) Recover(ctx context.Context) error {
 		return err
 	}
 	for _, o := range lost {
+		if o.Plan != "" && o.Kind == Pulling { // what it saved elsewhere may stay there
+			if err := v.Definitions.RollBack(ctx, o); err != nil {
+				return err
+			}
+		}
 		if o.Plan == "" || o.Kind != Pushing {
 			continue
 		}
@@ -94,7 +99,7 @@ func (v *Versioning) recoverPush(ctx context.Context, o store.Operation) error {
 		return v.Definitions.RollBack(ctx, o)
 	}
 	if err != nil {
-		return err
+		return v.givenUp(ctx, o, err)
 	}
 	other, err := v.open(ctx, w, repository)
 	if err != nil {

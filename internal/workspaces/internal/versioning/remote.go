@@ -46,7 +46,7 @@ func (v *Versioning) openGit(ctx context.Context, w workspaces.Workspace, r repo
 	}
 	ip, err := v.Network.Lookup(ctx, address.Host, address.PortOrDefault())
 	if err != nil {
-		return nil, err
+		return nil, unreachable(err, r)
 	}
 	remote := gitcmd.Remote{URL: address.String(), User: r.User, Password: r.Password, SSHKey: r.SSHKey, IP: ip}
 	if address.Scheme == "ssh" {
@@ -67,6 +67,16 @@ func (v *Versioning) openGit(ctx context.Context, w workspaces.Workspace, r repo
 		b.tags = w.Slug + "/" // one repository for many workspaces
 	}
 	return b, nil
+}
+
+// unreachable says why the address of a repository cannot be connected to.
+func unreachable(err error, r repositories.Repository) error {
+	problem := errs.From(err)
+	if problem.Code == errs.ValidationFailed && len(problem.Fields) > 0 {
+		return errs.Invalid(errs.Field{Field: "repositories." + r.ID + ".config.url", Message: problem.Fields[0].Message}).With("repositoryId", r.ID)
+	}
+	return errs.New(errs.NotFound, "The server of the repository cannot be reached; check its address.").
+		With("subjectType", "repositories").With("repositoryId", r.ID).Because(err)
 }
 
 // knownHosts are the keys of an SSH server: those that the configuration names, or those that were pinned at first contact.
