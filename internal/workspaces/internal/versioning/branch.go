@@ -208,13 +208,13 @@ func (b *branch) untouched(s sight, base side, o outgoing, r repositories.Reposi
 		return nil // there is nothing, or it is what it was as a whole
 	}
 	had := make(map[string]string, len(base))
-	for path, f := range base {
-		had[path+f.ext] = gitcmd.BlobID(f.text)
+	for document, f := range base {
+		had[document+f.ext] = gitcmd.BlobID(f.text)
 	}
 	check := func(name string, becomes string) error {
-		path, _, is := archive.IsDocument(name)
+		document, _, is := archive.IsDocument(name)
 		there := s.objects[name]
-		if !is || r.Excludes(path) || there == had[name] || there == "" || there == becomes {
+		if !is || r.Excludes(document) || there == had[name] || there == "" || there == becomes {
 			return nil
 		}
 		return behind(r)
