@@ -13,7 +13,7 @@ import (
 
 const (
 	// patience is how long a call waits for the store before it goes on without it.
-	patience = 100 * time.Millisecond
+	patience = 500 * time.Millisecond
 	// rest is how long a store that failed is left alone.
 	rest = time.Second
 )
