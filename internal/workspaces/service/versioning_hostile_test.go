@@ -132,3 +132,25 @@ func TestPullAfterOneThatWasRefused(t *testing.T) {
 		ann.push(here).want(http.StatusOK)
 	})
 }
+
+// What a pull left out, because its caller may not have it, is not overwritten by the next push.
+func TestPushOverWhatNoPullTookUp(t *testing.T) {
+	t.Parallel()
+	eachStudio(t, func(t *testing.T, s *studio) {
+		ann, bob := s.user("ann"), s.user("bob")
+		here := s.linked(ann, "Here")
+		ann.share(here, "bob", map[string]any{"role": "editor"}).want(http.StatusOK)
+		ann.push(here).want(http.StatusOK)
+		theirs := "authorizations:\n  roles:\n    editor: {}\n    auditor: {}\n  rules: []\n"
+		s.server.Commit("shared", "main", map[string][]byte{"security.yml": []byte(theirs)})
+		pulled := bob.pull(here).want(http.StatusOK)
+		if pulled.finding("permission_denied") == "" {
+			t.Errorf("%s", pulled.body)
+		}
+		ann.put(here+"/security", document(map[string]any{"editor": map[string]any{}, "reader": map[string]any{}}, rule("editor", []string{"read", "update"}, "workspaces"))).want(http.StatusOK)
+		ann.push(here).wantError(http.StatusConflict, errs.Conflict)
+		if got := s.file("main", "security.yml"); got != theirs {
+			t.Errorf("the branch has %s", got)
+		}
+	})
+}

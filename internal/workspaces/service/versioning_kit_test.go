@@ -66,7 +66,7 @@ func (s *studio) linked(c *caller, name string) string {
 // file is what a branch of the shared repository has at a path; empty when there is nothing.
 func (s *studio) file(branch, path string) string {
 	s.t.Helper()
-	if !strings.Contains("\n"+gittest.Run(s.t, s.server.Path("shared"), "ls-tree", "-r", "--name-only", branch), "\n"+path+"\n") {
+	if !strings.Contains("\n"+gittest.Run(s.t, s.server.Path("shared"), "ls-tree", "-r", "--name-only", branch)+"\n", "\n"+path+"\n") {
 		return ""
 	}
 	return strings.TrimSuffix(gittest.Run(s.t, s.server.Path("shared"), "show", branch+":"+path), "\n") + "\n"
