@@ -126,7 +126,7 @@ func names[M ~map[string]V, V any](all ...M) []string {
 // yaml is a document as somebody would write it by hand.
 func (t text) yaml(slug string) []byte {
 	var out strings.Builder
-	fmt.Fprintf(&out, "name: %s\n", slug)
+	fmt.Fprintf(&out, "name: %s\nslug: %s\nvalidateArguments: true\n", slug, slug)
 	if has(t, "description") {
 		fmt.Fprintf(&out, "description: %s\n", t["description"])
 	}

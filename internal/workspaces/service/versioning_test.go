@@ -371,3 +371,19 @@ func TestPullOfAnOlderVersion(t *testing.T) {
 		ann.pull(here, "version", "v9").wantError(http.StatusNotFound, errs.NotFound)
 	})
 }
+
+// A document that was only written differently here, and deleted there, is deleted: nobody changed it.
+func TestDeletedAndOnlyRewritten(t *testing.T) {
+	t.Parallel()
+	eachStudio(t, func(t *testing.T, s *studio) {
+		ann := s.user("ann")
+		here := s.linked(ann, "Here")
+		ann.automation(here, "hello", map[string]any{"description": "old"})
+		ann.push(here).want(http.StatusOK)
+		text := s.file("main", "automations/hello.yml")
+		ann.with("Content-Type", "application/yaml").put(here+"/automations/hello", "# ours\n"+text).want(http.StatusOK)
+		s.server.Commit("shared", "main", map[string][]byte{"automations/hello.yml": nil})
+		ann.pull(here).want(http.StatusOK)
+		ann.get(here+"/automations/hello").wantError(http.StatusNotFound, errs.NotFound)
+	})
+}

@@ -10,6 +10,7 @@ import (
 
 	"atelier/internal/dsul"
 	"atelier/internal/dsul/merge"
+	"atelier/internal/dsul/splice"
 	"atelier/internal/workspaces/internal/store"
 )
 
@@ -81,7 +82,12 @@ func (m merger) document(out *merged, path string) error {
 	}
 	ours, inOurs := m.ours[path]
 	theirs, inTheirs := m.theirs[path]
-	if !inOurs || !inTheirs {
+	switch { // a document that was only written differently was not changed by whoever did
+	case !inTheirs && inOurs && alike(m.ours, m.base, path):
+		return nil
+	case !inOurs && inTheirs && alike(m.theirs, m.base, path):
+		return nil
+	case !inOurs || !inTheirs:
 		return m.whole(out, path)
 	}
 	result, err := merge.Texts(m.base[path].text, ours.text, theirs.text, m.settled(path)...)
@@ -98,6 +104,19 @@ func (m merger) document(out *merged, path string) error {
 	}
 	out.side[path] = textFile(ours.ext, result.Text)
 	return nil
+}
+
+// alike tells whether two sides have documents at a path that mean the same, however they are written.
+func alike(a, b side, path string) bool {
+	x, inA := a[path]
+	y, inB := b[path]
+	if !inA || !inB {
+		return false
+	}
+	kind, slug, _ := dsul.SplitPath(path)
+	one, problems := dsul.Parse(kind, slug, x.text)
+	other, more := dsul.Parse(kind, slug, y.text)
+	return problems.Err() == nil && more.Err() == nil && one.Root != nil && other.Root != nil && splice.Equal(one.Root, other.Root)
 }
 
 // whole is a conflict about a whole document.
