@@ -26,6 +26,8 @@ type pair struct {
 	target  tree
 	commits []string
 	count   int
+	// written counts how often the branch was written to.
+	written int
 	done    []string // what was done, for messages
 }
 
@@ -35,8 +37,13 @@ type member struct {
 	now, base tree
 	// dispute is what the branch had when a pull found a conflict; nil when there is none.
 	dispute tree
+	// found is what written was when the conflict was found.
+	found int
 	// tried tells that a settling was interrupted: some of it may be kept.
 	tried bool
+	// seen is what written was when the workspace last had what the branch had: two trees that mean the same can be written
+	// differently, and only the text counts for a push.
+	seen int
 }
 
 func newPair(t *testing.T, h *house, name string, random *rand.Rand) *pair {
@@ -281,21 +288,19 @@ func (p *pair) push(m *member) {
 		p.note("  but done: %s", answer.Commit)
 		status = http.StatusOK
 	}
-	inStep := m.base.equal(p.target) || m.now.equal(p.target)
+	inStep := m.seen == p.written || m.now.equal(p.target)
 	switch {
 	case status == http.StatusOK && inStep:
 		p.target, m.base = m.now.clone(), m.now.clone()
+		p.written++
+		m.seen = p.written
 		p.commits = append(p.commits, answer.Commit)
-	case status == http.StatusConflict && answer.Error == "resource_conflict" && (!inStep || !p.sameText(m)):
+	case status == http.StatusConflict && answer.Error == "resource_conflict" && m.seen != p.written:
 		p.note("  behind")
 	default:
 		p.fail("push %s: %d %+v, in step: %v\nbase %v\ntarget %v", m.name, status, answer, inStep, m.base, p.target)
 	}
 }
-
-// sameText tells whether the branch has not been written to since the workspace last saw it: two trees that mean the same can
-// be written differently, and only the text counts for a push.
-func (p *pair) sameText(*member) bool { return false }
 
 func (p *pair) pull(m *member, discard bool) {
 	p.t.Helper()
@@ -314,14 +319,14 @@ func (p *pair) pull(m *member, discard bool) {
 	case discard && status == http.StatusOK:
 		merged = p.target.clone()
 	case status == http.StatusConflict && answer.Details.Reason == "merge_conflict" && len(clashes) > 0:
-		m.dispute, m.tried = p.target.clone(), false
+		m.dispute, m.tried, m.found = p.target.clone(), false, p.written
 		p.note("  conflict")
 		p.same(m, m.now)
 		return
 	case status != http.StatusOK || len(clashes) > 0:
 		p.fail("pull %s: %d %+v, clashes %v", m.name, status, answer, clashes)
 	}
-	m.now, m.base, m.dispute = merged, p.target.clone(), nil
+	m.now, m.base, m.dispute, m.seen = merged, p.target.clone(), nil, p.written
 	p.same(m, merged)
 }
 
@@ -384,7 +389,7 @@ func (p *pair) resolve(m *member) {
 	} else if err != nil || status != http.StatusOK {
 		p.fail("resolve %s: %d %v %s", m.name, status, err, answer)
 	}
-	m.now, m.base, m.dispute, m.tried = merged, m.dispute, nil, false
+	m.now, m.base, m.dispute, m.tried, m.seen = merged, m.dispute, nil, false, m.found
 	p.same(m, merged)
 }
 
@@ -425,7 +430,7 @@ func (p *pair) pullResolved(m *member, merged tree) {
 	if err != nil || status != http.StatusOK {
 		p.fail("pull of what was settled in Git into %s: %d %+v", m.name, status, answer)
 	}
-	m.now, m.base, m.dispute = merged, p.target.clone(), nil
+	m.now, m.base, m.dispute, m.seen = merged, p.target.clone(), nil, p.written
 	p.same(m, merged)
 }
 
@@ -453,6 +458,7 @@ func (p *pair) outsider() {
 	}
 	p.commits = append(p.commits, p.h.git.Commit(p.repo, "main", map[string][]byte{name: content}))
 	p.target = after
+	p.written++
 }
 
 // finish brings both workspaces and the branch together, and looks for what was lost.

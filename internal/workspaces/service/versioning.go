@@ -40,6 +40,9 @@ func newVersioning(deps Deps, d *definitions.Definitions, a *archives.Archives, 
 // Watch compares workspaces with their repositories until the context ends.
 func (s *Service) Watch(ctx context.Context) error { return s.versioning.KeepWatch(ctx) }
 
+// WatchOnce is one round of what Watch does.
+func (s *Service) WatchOnce(ctx context.Context) error { return s.versioning.Watch(ctx) }
+
 // Sync finishes pushes that were interrupted until the context ends; it then ends what is under way.
 func (s *Service) Sync(ctx context.Context) error { return s.versioning.Run(ctx) }
 

@@ -150,7 +150,7 @@ func TestInterruptedPushIsFoundOut(t *testing.T) {
 		if ann.get(here).text("writeLock.reason") != "push_in_progress" {
 			t.Error("it is unlocked although nobody knows")
 		}
-		ann.automation2(here).wantError(http.StatusLocked, errs.Locked)
+		ann.second(here).wantError(http.StatusLocked, errs.Locked)
 		s.clk.Advance(10 * time.Second)
 		s.recover()
 		if ann.get(here).text("writeLock.reason") != "push_in_progress" {
@@ -172,7 +172,7 @@ func TestInterruptedPushIsFoundOut(t *testing.T) {
 	})
 }
 
-func (c *caller) automation2(at string) *answer {
+func (c *caller) second(at string) *answer {
 	return c.post(at+"/automations", map[string]any{"slug": "second", "name": "second", "do": []any{}})
 }
 
@@ -184,24 +184,14 @@ func (h *house) recover() {
 	}
 }
 
-// An edit that is made while a push runs stays dirty: the lock keeps it away, and the push is of what it has read.
+// Of two instances on one workspace one has the lock; the other is told so, and so is whoever edits.
 func TestTwoHousesOneWorkspace(t *testing.T) {
 	t.Parallel()
 	eachStudio(t, func(t *testing.T, s *studio) {
 		ann := s.user("ann")
 		here := s.linked(ann, "Here")
-		reached, go_ := make(chan struct{}), make(chan struct{})
-		var once sync.Once
-		s.server.Wrap(func(next http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if strings.HasSuffix(r.URL.Path, "/git-receive-pack") && r.Method == http.MethodPost {
-					once.Do(func() {
-						close(reached)
-						<-go_
-					})
-				}
-				next.ServeHTTP(w, r)
-			})
+		reached, release := s.hold(func(r *http.Request) bool {
+			return strings.HasSuffix(r.URL.Path, "/git-receive-pack") && r.Method == http.MethodPost
 		})
 		done := make(chan *answer)
 		go func() { done <- ann.push(here, "name", "first") }()
@@ -210,15 +200,15 @@ func TestTwoHousesOneWorkspace(t *testing.T) {
 		first := s.door
 		s.door = other.API.Handler()
 		ann.push(here, "name", "second").wantError(http.StatusLocked, errs.Locked)
-		ann.automation2(here).wantError(http.StatusLocked, errs.Locked)
+		ann.second(here).wantError(http.StatusLocked, errs.Locked)
 		s.door = first
-		close(go_)
+		release()
 		(<-done).want(http.StatusOK)
 		ann.push(here, "name", "second").want(http.StatusOK)
 	})
 }
 
-// Somebody clears the lock while a push runs: what it does afterwards is refused, and others are not in its way.
+// Somebody clears the lock while a pull runs: what it does afterwards is refused, and what was edited meanwhile stays.
 func TestLockThatIsClearedDuringAPull(t *testing.T) {
 	t.Parallel()
 	eachStudio(t, func(t *testing.T, s *studio) {
@@ -228,25 +218,13 @@ func TestLockThatIsClearedDuringAPull(t *testing.T) {
 		ann.push(here).want(http.StatusOK)
 		text := strings.Replace(s.file("main", "automations/hello.yml"), "old", "new", 1)
 		s.server.Commit("shared", "main", map[string][]byte{"automations/hello.yml": []byte(text)})
-		reached, go_ := make(chan struct{}), make(chan struct{})
-		var once sync.Once
-		s.server.Wrap(func(next http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if strings.Contains(r.URL.RawQuery, "git-upload-pack") {
-					once.Do(func() {
-						close(reached)
-						<-go_
-					})
-				}
-				next.ServeHTTP(w, r)
-			})
-		})
+		reached, release := s.hold(func(r *http.Request) bool { return strings.Contains(r.URL.RawQuery, "git-upload-pack") })
 		done := make(chan *answer)
 		go func() { done <- ann.pull(here) }()
 		<-reached
 		ann.delete(here + "/writeLock").want(http.StatusOK)
 		ann.automation(here, "hello", map[string]any{"description": "mine"})
-		close(go_)
+		release()
 		(<-done).wantError(http.StatusConflict, errs.Conflict)
 		if after := ann.get(here + "/automations/hello"); after.text("description") != "mine" || ann.get(here).at("writeLock") != nil {
 			t.Errorf("%s", after.body)
@@ -308,6 +286,9 @@ func TestBranchThatWasMoved(t *testing.T) {
 		gittest.Run(t, path, "merge-base", "--is-ancestor", first, "main")
 		gittest.Run(t, path, "cat-file", "-e", second)
 		gittest.Run(t, path, "update-ref", "-d", "refs/heads/main")
+		if found := ann.get(here + "/drift?repository=main"); found.text("status") != "ahead" {
+			t.Errorf("%s", found.body)
+		}
 		ann.pull(here).wantError(http.StatusNotFound, errs.NotFound)
 		ann.push(here).want(http.StatusOK) // there is nothing that it could overwrite
 	})
@@ -381,7 +362,7 @@ func stripEvents(rows string) string {
 	return strings.Join(kept, "")
 }
 
-// A server that never answers is given up on, and nothing is locked.
+// The keys of an SSH server are pinned at the first contact; others are refused until somebody forgets the former ones.
 func TestRepositoryBySSH(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, h *house) {
@@ -403,5 +384,100 @@ func TestRepositoryBySSH(t *testing.T) {
 		if !strings.Contains(refused.text("message"), "key") {
 			t.Errorf("%s", refused.body)
 		}
+		check := here + "/repositories/main/check"
+		ann.post(check, nil).wantError(http.StatusBadRequest, errs.InvalidRequest)
+		if known := ann.post(check, map[string]any{"forgetHostKey": true}).want(http.StatusOK); known.text("targetBranch") != "main" || known.text("commit") == "" || known.at("documents") != float64(2) {
+			t.Errorf("%s", known.body)
+		}
+		ann.push(here).want(http.StatusOK)
+	})
+}
+
+// A server that refuses a push is quoted, and nothing of the push stays.
+func TestRejectedPush(t *testing.T) {
+	t.Parallel()
+	eachStudio(t, func(t *testing.T, s *studio) {
+		ann := s.user("ann")
+		here := s.linked(ann, "Here")
+		hook := "#!/bin/sh\necho 'no pushes on Sundays' >&2\nexit 1\n"
+		if err := os.WriteFile(s.server.Path("shared")+"/hooks/pre-receive", []byte(hook), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		refused := ann.push(here).wantError(http.StatusForbidden, errs.PermissionDenied)
+		if !strings.Contains(refused.text("message"), "no pushes on Sundays") {
+			t.Errorf("%s", refused.body)
+		}
+		s.unharmed(ann, here)
+		var planned int
+		if err := s.db.QueryRow(t.Context(), `SELECT COUNT(*) FROM ws_versions WHERE kind = 'planned'`).Scan(&planned); err != nil || planned != 0 {
+			t.Errorf("%d plans stayed, %v", planned, err)
+		}
+	})
+}
+
+// Watching finds what others did, and tells of it once.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	eachStudio(t, func(t *testing.T, s *studio) {
+		s.deps.Versioning.WatchEvery = 5 * time.Minute
+		s.open()
+		ann := s.user("ann")
+		here := s.linked(ann, "Here")
+		ann.push(here).want(http.StatusOK)
+		s.server.Commit("shared", "main", map[string][]byte{"automations/other.yml": []byte("name: other\ndo: []\n")})
+		watch := func(want int) {
+			t.Helper()
+			if err := s.built.WatchOnce(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if told := s.events(here, "workspaces.drift.detected"); len(told) != want {
+				t.Errorf("told %d times, want %d", len(told), want)
+			}
+		}
+		watch(0) // it is not time yet
+		s.clk.Advance(6 * time.Minute)
+		watch(1)
+		if event := s.payload(here, "workspaces.drift.detected"); event.text("status") != "behind" || event.text("remote.0") != "automations/other" {
+			t.Errorf("%s", event.body)
+		}
+		s.clk.Advance(6 * time.Minute)
+		watch(1)
+	})
+}
+
+// A conflict with a repository that is only read is settled here, and nothing is written there.
+func TestConflictWithARepositoryThatIsOnlyRead(t *testing.T) {
+	t.Parallel()
+	eachStudio(t, func(t *testing.T, s *studio) {
+		ann, here, _ := s.quarrel()
+		reader := s.shared()
+		reader["mode"] = "read-only"
+		ann.patch(here, repositoriesOf("main", reader)).want(http.StatusOK)
+		refs := gittest.Run(t, s.server.Path("shared"), "show-ref")
+		ann.pull(here).wantError(http.StatusConflict, errs.Conflict)
+		ann.post(here+"/conflicts/resolve", map[string]any{"all": "theirs"}).want(http.StatusOK)
+		if after := ann.get(here + "/automations/hello"); after.text("description") != "theirs" || ann.get(here).at("writeLock") != nil {
+			t.Errorf("%s", after.body)
+		}
+		if now := gittest.Run(t, s.server.Path("shared"), "show-ref"); now != refs {
+			t.Errorf("something was written:\n%s\n%s", refs, now)
+		}
+	})
+}
+
+// An operation can be streamed until it has ended.
+func TestOperationIsStreamed(t *testing.T) {
+	t.Parallel()
+	eachStudio(t, func(t *testing.T, s *studio) {
+		ann := s.user("ann")
+		here := s.linked(ann, "Here")
+		ann.push(here, "name", "v1").want(http.StatusOK)
+		id := ann.get(here + "/operations").want(http.StatusOK).text("0.id")
+		streamed := ann.get(here + "/operations/" + id + "?sse=true").want(http.StatusOK)
+		text := streamed.body.String()
+		if streamed.header.Get("Content-Type") != "text/event-stream" || !strings.HasPrefix(text, "data: {") || !strings.Contains(text, `"status":"succeeded"`) || !strings.HasSuffix(text, "\n\n") {
+			t.Errorf("%v %s", streamed.header, text)
+		}
+		ann.get(here+"/operations/none").wantError(http.StatusNotFound, errs.NotFound)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 
 	"atelier/internal/egress"
@@ -113,4 +114,32 @@ func (c *caller) dirty(at string) bool {
 		c.house.t.Fatal(err)
 	}
 	return w.Dirty
+}
+
+// hold stops the first request to the git server that matches: reached tells when, and release lets it go on.
+func (s *studio) hold(match func(*http.Request) bool) (reached <-chan struct{}, release func()) {
+	at, gone := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	s.server.Wrap(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if match(r) {
+				once.Do(func() {
+					close(at)
+					<-gone
+				})
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	return at, func() { close(gone) }
+}
+
+// client clones a branch of the shared repository, and gives git in the clone as somebody called Cy.
+func (s *studio) client(branch string) func(arguments ...string) string {
+	s.t.Helper()
+	clone := s.t.TempDir()
+	gittest.Run(s.t, "", "clone", "--quiet", "--branch", branch, s.server.Path("shared"), clone)
+	return func(arguments ...string) string {
+		return gittest.Run(s.t, "", append([]string{"-C", clone, "-c", "user.name=Cy", "-c", "user.email=cy@example.com"}, arguments...)...)
+	}
 }

@@ -173,11 +173,7 @@ func TestConflictIsSettledInGit(t *testing.T) {
 		ann, here, _ := s.quarrel()
 		ann.pull(here).wantError(http.StatusConflict, errs.Conflict)
 		slug := ann.get(here).text("slug")
-		clone := t.TempDir()
-		gittest.Run(t, "", "clone", "--quiet", "--branch", "svc/"+slug+"/main", s.server.Path("shared"), clone)
-		inClone := func(arguments ...string) string {
-			return gittest.Run(t, "", append([]string{"-C", clone, "-c", "user.name=Cy", "-c", "user.email=cy@example.com"}, arguments...)...)
-		}
+		inClone := s.client("svc/" + slug + "/main")
 		inClone("merge", "--quiet", "-X", "theirs", "-m", "settled", "origin/main")
 		inClone("push", "--quiet", "origin", "HEAD")
 		ann.pull(here).want(http.StatusOK)
@@ -197,11 +193,7 @@ func TestConflictIsSettledOnTheTarget(t *testing.T) {
 		ann, here, _ := s.quarrel()
 		ann.pull(here).wantError(http.StatusConflict, errs.Conflict)
 		slug := ann.get(here).text("slug")
-		clone := t.TempDir()
-		gittest.Run(t, "", "clone", "--quiet", s.server.Path("shared"), clone)
-		inClone := func(arguments ...string) string {
-			return gittest.Run(t, "", append([]string{"-C", clone, "-c", "user.name=Cy", "-c", "user.email=cy@example.com"}, arguments...)...)
-		}
+		inClone := s.client("main")
 		inClone("merge", "--quiet", "-X", "theirs", "-m", "settled", "origin/svc/"+slug+"/main")
 		inClone("push", "--quiet", "origin", "HEAD")
 		ann.pull(here).want(http.StatusOK)

@@ -258,7 +258,13 @@ func (d *Definitions) releaseIn(ctx context.Context, tx *sqldb.Tx, o store.Opera
 		return false, err
 	}
 	known, err := store.EndOperation(ctx, tx, o.ID, store.Failed, string(text), d.Now())
-	if err != nil || !known || gone || w.Lock.Epoch != o.Epoch {
+	if err != nil {
+		return false, err
+	}
+	if _, err := store.DeleteVersion(ctx, tx, o.WorkspaceID, store.Planned, o.ID); err != nil { // what it was about to push
+		return false, err
+	}
+	if !known || gone || w.Lock.Epoch != o.Epoch {
 		return known, err
 	}
 	var before workspaces.Lock

@@ -29,7 +29,7 @@ func protocolOf(header string) string {
 // AdvertiseFetch answers a client that begins to clone or fetch, for a caller that may read the workspace.
 func (s *Server) AdvertiseFetch(ctx context.Context, name, protocol string, out io.Writer) error {
 	protocol = protocolOf(protocol)
-	return s.serve(ctx, name, func(ctx context.Context, r served) error {
+	return s.serve(ctx, name, access.ActionRead, func(ctx context.Context, r served) error {
 		if protocol != "version=2" {
 			if _, err := io.WriteString(out, pkt("# service=git-upload-pack\n")+flush); err != nil {
 				return err
@@ -41,16 +41,16 @@ func (s *Server) AdvertiseFetch(ctx context.Context, name, protocol string, out 
 
 // Fetch answers what a client asks for that clones or fetches. An answer with objects leaves a trace, as an export does.
 func (s *Server) Fetch(ctx context.Context, name, protocol string, in io.Reader, out io.Writer) error {
-	return s.serve(ctx, name, func(ctx context.Context, r served) error {
+	return s.serve(ctx, name, access.ActionRead, func(ctx context.Context, r served) error {
 		watched := &packWatch{out: out, begins: func() error { return s.tell(ctx, r.workspace, r.head.Commit) }}
 		return r.UploadPack(ctx, protocolOf(protocol), false, &bounded{in: in, left: maxRequest}, watched)
 	})
 }
 
-// serve lets use have the repository of a workspace that the caller may read.
-func (s *Server) serve(ctx context.Context, name string, use func(ctx context.Context, r served) error) error {
+// serve lets use have the repository of a workspace to which the caller may do something.
+func (s *Server) serve(ctx context.Context, name, action string, use func(ctx context.Context, r served) error) error {
 	const longest = time.Hour
-	w, err := s.enter(ctx, name, access.ActionRead)
+	w, err := s.enter(ctx, name, action)
 	if err != nil {
 		return err
 	}

@@ -27,21 +27,10 @@ const fetchFirst = "fetch first"
 
 // AdvertisePush answers a client that begins to push, for a caller that may update the workspace.
 func (s *Server) AdvertisePush(ctx context.Context, name string, out io.Writer) error {
-	w, err := s.enter(ctx, name, access.ActionUpdate)
-	if err != nil {
+	return s.serve(ctx, name, access.ActionUpdate, func(_ context.Context, r served) error {
+		_, err := io.WriteString(out, pkt("# service=git-receive-pack\n")+flush+pkt(r.head.Commit+" "+branch+"\x00"+capabilities+"\n")+flush)
 		return err
-	}
-	giveBack, err := s.processes.take(ctx, s.Clock)
-	if err != nil {
-		return err
-	}
-	defer giveBack()
-	r, err := s.upToDate(ctx, w.ID)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(out, pkt("# service=git-receive-pack\n")+flush+pkt(r.head.Commit+" "+branch+"\x00"+capabilities+"\n")+flush)
-	return err
+	})
 }
 
 // Push takes what a client pushes, for a caller that may update the workspace: it becomes the content of the workspace in one

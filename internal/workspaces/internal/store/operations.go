@@ -94,10 +94,11 @@ func ClaimOperation(ctx context.Context, tx *sqldb.Tx, o Operation, until time.T
 	return n == 1, err
 }
 
-// PlannedCommit tells whether a commit is one that an operation of a workspace was about to write.
+// PlannedCommit tells whether a commit is one that an operation of a workspace was about to write: a plan begins with it, so
+// that nothing else in it can be taken for one.
 func PlannedCommit(ctx context.Context, r sqldb.Reader, workspaceID, commit string) (bool, error) {
 	var one int
-	err := r.QueryRow(ctx, `SELECT 1 FROM ws_operations WHERE workspace_id = $1 AND plan LIKE $2 LIMIT 1`, workspaceID, `%"commit":"`+commit+`"%`).Scan(&one)
+	err := r.QueryRow(ctx, `SELECT 1 FROM ws_operations WHERE workspace_id = $1 AND plan LIKE $2 LIMIT 1`, workspaceID, `{"commit":"`+commit+`"%`).Scan(&one)
 	if sqldb.IsNotFound(err) {
 		return false, nil
 	}

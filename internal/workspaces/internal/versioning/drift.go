@@ -63,10 +63,12 @@ func (v *Versioning) drift(ctx context.Context, w workspaces.Workspace, reposito
 		return found, err
 	}
 	found.Commit = p.seen.Commit
-	if !hasDocuments(p.seen.Names) {
-		return v.driftOfNothing(ctx, w, p, found)
+	if !hasDocuments(p.seen.Names) { // nothing of it is there: it is all to be pushed
+		now, err := v.snapshot(ctx, w.ID)
+		found.Status, found.Local = Ahead, now.side.paths()
+		return found, err
 	}
-	if err := v.see(ctx, p); err != nil {
+	if err := v.readSides(ctx, p); err != nil {
 		return found, err
 	}
 	if err := v.mergePull(ctx, p); err != nil {
@@ -91,23 +93,6 @@ func (v *Versioning) drift(ctx context.Context, w workspaces.Workspace, reposito
 		found.Status = Diverged
 	}
 	return found, nil
-}
-
-// driftOfNothing is the drift to a repository that has nothing of the workspace.
-func (v *Versioning) driftOfNothing(ctx context.Context, w workspaces.Workspace, p *pulling, found Drift) (Drift, error) {
-	now, err := v.snapshot(ctx, w.ID)
-	if err != nil {
-		return found, err
-	}
-	known, err := v.common(ctx, v.DB, w.ID, p.run.repository)
-	found.Status, found.Local = Ahead, now.side.paths()
-	if known.known && known.Tree != "" {
-		found.Status, found.Remote = Behind, known.base.paths() // it was deleted there
-		if !equal(known.base, now.side) {
-			found.Status, found.Local = InConflict, changed(known.base, now.side)
-		}
-	}
-	return found, err
 }
 
 // changed lists the documents that differ.

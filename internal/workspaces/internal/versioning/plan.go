@@ -102,7 +102,13 @@ func (v *Versioning) PlanPush(ctx context.Context, ref string, p Push) (Plan, er
 	if tried.known, err = v.common(ctx, v.DB, w.ID, repository); err != nil {
 		return Plan{}, err
 	}
+	if err := tried.nameIsFree(); err != nil {
+		return Plan{}, err
+	}
 	if err := v.inStep(ctx, tried, other); err != nil {
+		return Plan{}, err
+	}
+	if err := v.outgoing(ctx, tried, other, v.Definitions.Now()); err != nil {
 		return Plan{}, err
 	}
 	made := planOf("push", repository, now.workspace, tried.seen)

@@ -135,6 +135,11 @@ func (v *Versioning) see(ctx context.Context, p *pulling) (err error) {
 	if p.seen, err = p.other.look(ctx, p.Version, ""); err != nil {
 		return err
 	}
+	return v.readSides(ctx, p)
+}
+
+// readSides reads what was seen of the repository, and the workspace.
+func (v *Versioning) readSides(ctx context.Context, p *pulling) error {
 	if _, isBranch := p.other.(*branch); isBranch && p.seen.Commit == "" {
 		return errs.Newf(errs.NotFound, "The repository has no branch %s yet; push to make it.", p.run.repository.Branch).
 			With("subjectType", "branches").With("branch", p.run.repository.Branch).With("repositoryId", p.run.repository.ID)
@@ -322,7 +327,7 @@ func (v *Versioning) commitLocal(ctx context.Context, p *pulling, b *branch) (st
 	if err != nil {
 		return "", err
 	}
-	o.author, o.when, o.message = v.person(ctx, access.From(ctx).UserID), v.Definitions.Now(), "State of "+w.Slug+" before a pull"
+	o.author, o.when, o.message = v.Person(ctx, access.From(ctx).UserID), v.Definitions.Now(), "State of "+w.Slug+" before a pull"
 	made, err := b.prepare(ctx, sight{}, o)
 	return made.Commit, err
 }
@@ -353,7 +358,7 @@ func (v *Versioning) commitMerge(ctx context.Context, p *pulling, b *branch, sav
 	o := difference(p.theirs, p.result.side)
 	w := p.run.op.Workspace
 	o.parents = []string{p.seen.Commit, saved} // the first one gives the files that are not ours
-	o.author, o.when, o.message = v.person(ctx, access.From(ctx).UserID), v.Definitions.Now(), "Merge "+p.run.repository.Branch+" into "+w.Slug
+	o.author, o.when, o.message = v.Person(ctx, access.From(ctx).UserID), v.Definitions.Now(), "Merge "+p.run.repository.Branch+" into "+w.Slug
 	made, err := b.prepare(ctx, p.seen, o)
 	return made.Commit, err
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"time"
 
 	"atelier/internal/access"
@@ -218,9 +220,8 @@ func (v *Versioning) preparePush(ctx context.Context, p *pushing, other place, a
 			return err
 		}
 	}
-	if p.seen.TagTaken {
-		return errs.Newf(errs.AlreadyExists, "The repository has a version %s already; choose another name.", p.Name).
-			With("tag", p.Name).With("repositoryId", p.run.repository.ID).With("branch", p.run.repository.Branch)
+	if err := p.nameIsFree(); err != nil {
+		return err
 	}
 	if p.known, err = v.common(ctx, v.DB, p.run.op.Workspace.ID, p.run.repository); err != nil {
 		return err
@@ -249,6 +250,15 @@ func (v *Versioning) preparePush(ctx context.Context, p *pushing, other place, a
 	return v.notePlan(ctx, p, prepared, at)
 }
 
+// nameIsFree refuses a name that a version in the repository has.
+func (p *pushing) nameIsFree() error {
+	if !p.seen.TagTaken {
+		return nil
+	}
+	return errs.Newf(errs.AlreadyExists, "The repository has a version %s already; choose another name.", p.Name).
+		With("tag", p.Name).With("repositoryId", p.run.repository.ID).With("branch", p.run.repository.Branch)
+}
+
 // inStep refuses to push when the other side has something that the workspace does not.
 func (v *Versioning) inStep(ctx context.Context, p *pushing, other place) error {
 	if b, ok := other.(*branch); ok && p.seen.Intermediate != "" && p.seen.Intermediate != p.known.Saved {
@@ -271,8 +281,11 @@ func (v *Versioning) inStep(ctx context.Context, p *pushing, other place) error 
 		return nil
 	}
 	found, err := other.read(ctx, p.seen)
+	if code := errs.CodeOf(err); code == errs.ValidationFailed || code == errs.PayloadTooLarge {
+		return behind(p.run.repository) // a pull says what is wrong with it
+	}
 	if err != nil {
-		return behind(p.run.repository)
+		return err
 	}
 	theirs := sideOf(found.Files)
 	if !equal(theirs, p.local.side) {
@@ -307,7 +320,7 @@ func (v *Versioning) outgoing(ctx context.Context, p *pushing, other place, at t
 			return err
 		}
 	}
-	p.out.author, p.out.when, p.out.tag = v.person(ctx, access.From(ctx).UserID), at, p.Name
+	p.out.author, p.out.when, p.out.tag = v.Person(ctx, access.From(ctx).UserID), at, p.Name
 	p.out.message = message(p.Description, "Version "+p.Name+" of "+w.Slug)
 	var err error
 	p.out.parents, err = parents(ctx, p.seen, other)
@@ -452,8 +465,8 @@ func message(description json.RawMessage, otherwise string) string {
 		if text := byLanguage["en"]; text != "" {
 			return text
 		}
-		for _, text := range byLanguage {
-			return text
+		for _, language := range slices.Sorted(maps.Keys(byLanguage)) {
+			return byLanguage[language]
 		}
 	}
 	return otherwise

@@ -96,8 +96,8 @@ func (v *Versioning) repository(ctx context.Context, r sqldb.Reader, w workspace
 	return found, nil
 }
 
-// person is how commits name somebody.
-func (v *Versioning) person(ctx context.Context, userID string) gitcmd.Person {
+// Person is how commits name somebody.
+func (v *Versioning) Person(ctx context.Context, userID string) gitcmd.Person {
 	unknown := gitcmd.Person{Name: userID, Email: userID + "@atelier.invalid"}
 	if userID == "" {
 		return gitcmd.Person{Name: "Atelier", Email: "atelier@atelier.invalid"}
