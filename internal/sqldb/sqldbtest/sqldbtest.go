@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver that creates the test's own database
 
@@ -49,22 +48,29 @@ func EachTwice(t *testing.T, run func(t *testing.T, a, b *sqldb.DB)) {
 func SQLite(t testing.TB, components ...sqldb.Migrations) *sqldb.DB {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.db")
-	db := opened(t, func() (*sqldb.DB, error) { return sqlite.Open(t.Context(), path) })
-	return migrated(t, db, components)
+	if len(components) > 0 {
+		copySQLite(t, path, components)
+	}
+	return opened(t, func() (*sqldb.DB, error) { return sqlite.Open(t.Context(), path) })
 }
 
 // Postgres creates a database of its own on the provided server; it skips, loudly, when there is none.
 func Postgres(t testing.TB, components ...sqldb.Migrations) *sqldb.DB {
 	t.Helper()
-	address := PostgresURL(t)
-	db := opened(t, func() (*sqldb.DB, error) {
+	address := postgresWith(t, components)
+	return opened(t, func() (*sqldb.DB, error) {
 		return postgres.Open(t.Context(), postgres.Config{URL: address, MaxConns: 16})
 	})
-	return migrated(t, db, components)
 }
 
-// PostgresURL creates a database on the provided server, dropped after the test, and gives its address.
+// PostgresURL creates an empty database on the provided server, dropped after the test, and gives its address.
 func PostgresURL(t testing.TB) string {
+	t.Helper()
+	return postgresWith(t, nil)
+}
+
+// postgresWith creates a database that has the components' tables.
+func postgresWith(t testing.TB, components []sqldb.Migrations) string {
 	t.Helper()
 	server := os.Getenv("TEST_POSTGRES_URL")
 	if server == "" {
@@ -75,7 +81,11 @@ func PostgresURL(t testing.TB) string {
 		t.Fatal(err)
 	}
 	name := "t_" + strings.ReplaceAll(ident.Source{}.UUID(), "-", "")
-	if _, err := admin.ExecContext(t.Context(), "CREATE DATABASE "+name); err != nil {
+	template := "template1"
+	if len(components) > 0 {
+		template = templateOf(t, admin, server, components)
+	}
+	if _, err := admin.ExecContext(t.Context(), "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -85,6 +95,12 @@ func PostgresURL(t testing.TB) string {
 		}
 		_ = admin.Close()
 	})
+	return named(t, server, name)
+}
+
+// named is the address of a database on a server.
+func named(t testing.TB, server, name string) string {
+	t.Helper()
 	u, err := url.Parse(server)
 	if err != nil {
 		t.Fatal(err)
@@ -105,13 +121,5 @@ func opened(t testing.TB, open func() (*sqldb.DB, error)) *sqldb.DB {
 			t.Errorf("close the database: %v", err)
 		}
 	})
-	return db
-}
-
-func migrated(t testing.TB, db *sqldb.DB, components []sqldb.Migrations) *sqldb.DB {
-	t.Helper()
-	if _, err := sqldb.Migrate(t.Context(), db, time.UnixMilli(0), components...); err != nil {
-		t.Fatal(err)
-	}
 	return db
 }
