@@ -22,6 +22,8 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2 // the command line itself is wrong
+
+	exitUnmerged = 129 // a merge driver could not merge
 )
 
 func main() {
@@ -54,6 +56,9 @@ func run(ctx context.Context, args []string, p process) int {
 	if _, ok := errors.AsType[*usageError](err); ok {
 		_, _ = fmt.Fprintf(p.err, "See %s --help.\n", command.CommandPath())
 		return exitUsage
+	}
+	if _, ok := errors.AsType[*unmergedError](err); ok {
+		return exitUnmerged
 	}
 	return exitFailed
 }

@@ -25,19 +25,33 @@ func mergeDriverCommand(p process) *cobra.Command {
 Changes of different keys never conflict, however near to each other they stand; changes of the same key always do. PATH is
 what the document is called in messages.
 
-The exit code is 0 when all went well, and 1 when there are conflicts: they are in OURS between the usual markers. Files that
-are not YAML are merged line by line.`,
+The exit code is 0 when all went well, and 1 when there are conflicts: they are in OURS between the usual markers. It is 129 when
+nothing could be merged, as when a file is missing: git then stops and leaves the files as they are. Files that are not YAML are
+merged line by line.`,
 		Example: `  git config merge.atelier.name "by the keys of documents"
   git config merge.atelier.driver "atelier merge-driver %O %A %B %P"
   echo "*.yml merge=atelier" >> .gitattributes`,
 		Args: takes("BASE", "OURS", "THEIRS", "PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return mergeFiles(cmd.Context(), p, versions{base: args[0], ours: args[1], theirs: args[2]}, visible(args[3]))
+			conflicts, err := mergeFiles(cmd.Context(), p, versions{base: args[0], ours: args[1], theirs: args[2]}, visible(args[3]))
+			switch {
+			case err != nil:
+				return &unmergedError{err}
+			case conflicts != "":
+				return errors.New(conflicts)
+			default:
+				return nil
+			}
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // what a document is called may begin with a dash
 	return cmd
 }
+
+// unmergedError says that nothing could be merged. Git takes a code up to 128 for conflicts that the driver has left in the file.
+type unmergedError struct{ error }
+
+func (e *unmergedError) Unwrap() error { return e.error }
 
 // visible is a text that somebody else wrote, without what it could do to a terminal.
 func visible(text string) string { return strings.Trim(strconv.Quote(text), `"`) }
@@ -45,12 +59,13 @@ func visible(text string) string { return strings.Trim(strconv.Quote(text), `"`)
 // versions are the files of a merge.
 type versions struct{ base, ours, theirs string }
 
-func mergeFiles(ctx context.Context, p process, files versions, name string) error {
+// mergeFiles merges, and says which conflicts there are; empty when there are none.
+func mergeFiles(ctx context.Context, p process, files versions, name string) (conflicts string, err error) {
 	var texts [3][]byte
 	for i, file := range []string{files.base, files.ours, files.theirs} {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return "", fmt.Errorf("%s: %w", name, err)
 		}
 		texts[i] = text
 	}
@@ -60,12 +75,12 @@ func mergeFiles(ctx context.Context, p process, files versions, name string) err
 		return mergeLines(ctx, files, name)
 	}
 	if err := replaceText(files.ours, merged.Text); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return "", fmt.Errorf("%s: %w", name, err)
 	}
 	if len(merged.Conflicts) > 0 {
-		return fmt.Errorf("%s: both sides changed %s", name, places(merged.Conflicts))
+		return fmt.Sprintf("%s: both sides changed %s", name, places(merged.Conflicts)), nil
 	}
-	return nil
+	return "", nil
 }
 
 // replaceText writes a file that exists; its permissions stay.
@@ -88,16 +103,16 @@ func places(conflicts []merge.Conflict) string {
 }
 
 // mergeLines merges files as git does without a driver.
-func mergeLines(ctx context.Context, files versions, name string) error {
+func mergeLines(ctx context.Context, files versions, name string) (said string, err error) {
 	git, err := gitcmd.Open(ctx, gitcmd.Config{})
 	if err != nil {
-		return err
+		return "", err
 	}
 	command := gitcmd.NewCommand("merge-file", "-p", "-L", "ours", "-L", "base", "-L", "theirs")
 	for _, file := range []string{files.ours, files.base, files.theirs} {
 		path, err := filepath.Abs(file)
 		if err != nil {
-			return err
+			return "", err
 		}
 		command = command.Values(path)
 	}
@@ -106,13 +121,13 @@ func mergeLines(ctx context.Context, files versions, name string) error {
 	exit, ended := errors.AsType[*gitcmd.ExitError](err)
 	conflicts := ended && exit.Code > 0 && exit.Code < 128
 	if err != nil && !conflicts {
-		return err
+		return "", err
 	}
 	if err := replaceText(files.ours, merged.Bytes()); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return "", fmt.Errorf("%s: %w", name, err)
 	}
 	if conflicts {
-		return fmt.Errorf("%s: there are conflicts", name)
+		said = name + ": there are conflicts"
 	}
-	return nil
+	return said, nil
 }

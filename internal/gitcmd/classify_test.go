@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"atelier/internal/gitcmd"
@@ -31,7 +32,7 @@ rev-parse) echo true; echo sha1 ;;
 esac
 `, folder, folder)
 	path := filepath.Join(folder, "git")
-	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+	if err := writeProgram(path, script); err != nil {
 		t.Fatal(err)
 	}
 	return open(t, path)
@@ -179,4 +180,12 @@ func TestWordsAreCleaned(t *testing.T) {
 	repository, _ := local(t, saying(t, "", strings.Repeat("x", 100_000)+"\nfatal: Authentication failed for 'x'\n"))
 	_, err := repository.ListRemote(t.Context(), gitcmd.Remote{URL: "https://127.0.0.1:9/a", IP: netip.MustParseAddr("127.0.0.1")})
 	wantKind(t, err, gitcmd.Denied) // the end of what was said counts too
+}
+
+// writeProgram writes a file that is run. No other test starts a program meanwhile: it would hold the file open for a moment, and
+// what is open for writing cannot be run.
+func writeProgram(path, text string) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(path, []byte(text), 0o700)
 }

@@ -286,7 +286,7 @@ func TestRejected(t *testing.T) {
 func writeHook(t *testing.T, repository, name, text string) {
 	t.Helper()
 	folder := filepath.Join(repository, "hooks")
-	if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, name), []byte(text), 0o700)); err != nil {
+	if err := errors.Join(os.MkdirAll(folder, 0o700), writeProgram(filepath.Join(folder, name), text)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -288,7 +288,7 @@ func (p *pair) push(m *member) {
 		p.note("  but done: %s", answer.Commit)
 		status = http.StatusOK
 	}
-	inStep := m.seen == p.written || m.now.equal(p.target)
+	inStep := m.seen == p.written || m.now.equal(p.target) || m.base.equal(p.target) // or what others wrote is what was there before
 	switch {
 	case status == http.StatusOK && inStep:
 		p.target, m.base = m.now.clone(), m.now.clone()

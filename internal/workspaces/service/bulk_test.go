@@ -288,7 +288,7 @@ func TestBulkOneAtATime(t *testing.T) {
 		}
 		operation := platform + "/operations/" + going.text("operationId")
 		<-arrived
-		if got := root.get(operation).want(http.StatusOK); got.text("status") != "running" || got.text("kind") != "bulk_push_in_progress" {
+		if got := root.get(operation).want(http.StatusOK); got.text("status") != "running" || got.text("kind") != "bulkPush" {
 			t.Errorf("the operation: %s", got.body)
 		}
 		other := s.again()

@@ -494,37 +494,100 @@ func TestGitClientsAtOnce(t *testing.T) {
 	eachForge(t, func(t *testing.T, f *forge) {
 		ann := f.user("ann")
 		at := "/git/" + strings.TrimPrefix(ann.workspace("Mine"), workspacesPath)
+		refs := at + "/info/refs?service=git-upload-pack"
+		ann.get(refs).want(http.StatusOK)
+		var group sync.WaitGroup
+		release := make(chan struct{})
+		for range 16 {
+			w := &unread{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{}), release: release}
+			group.Go(func() {
+				f.door.ServeHTTP(w, httptest.NewRequestWithContext(access.With(t.Context(), ann.who), http.MethodGet, refs, nil))
+			})
+			<-w.begun
+		}
+		refused := f.patiently(func() *answer { return ann.get(refs) })
+		refused.wantError(http.StatusTooManyRequests, errs.ConcurrentRequestLimit)
+		if refused.header.Get("Retry-After") == "" {
+			t.Error("it does not say when to come again")
+		}
+		close(release)
+		group.Wait()
+		ann.get(refs).want(http.StatusOK)
+	})
+}
+
+// unread is the answer to a client that does not read it.
+type unread struct {
+	*httptest.ResponseRecorder
+
+	once           sync.Once
+	begun, release chan struct{}
+}
+
+func (s *unread) Write(p []byte) (int, error) {
+	s.once.Do(func() { close(s.begun) })
+	<-s.release
+	return s.ResponseRecorder.Write(p)
+}
+
+// patiently lets time go by until there is an answer.
+func (f *forge) patiently(ask func() *answer) *answer {
+	done := make(chan *answer)
+	go func() { done <- ask() }()
+	for {
+		select {
+		case a := <-done:
+			return a
+		default:
+			f.clk.Advance(time.Second)
+		}
+	}
+}
+
+// Clients that are slow to say what they want do not keep others from being served.
+func TestGitClientsThatAreSlow(t *testing.T) {
+	t.Parallel()
+	eachForge(t, func(t *testing.T, f *forge) {
+		ann := f.user("ann")
+		id := strings.TrimPrefix(ann.workspace("Mine"), workspacesPath)
+		at := "/git/" + id
 		ann.get(at + "/info/refs?service=git-upload-pack").want(http.StatusOK)
 		var group sync.WaitGroup
 		var writers []*io.PipeWriter
-		for range 16 {
+		answers := make([]*httptest.ResponseRecorder, 20)
+		for i := range answers {
 			body, writer := io.Pipe()
 			writers = append(writers, writer)
+			answers[i] = httptest.NewRecorder()
 			group.Go(func() {
 				r := httptest.NewRequestWithContext(access.With(t.Context(), ann.who), http.MethodPost, at+"/git-upload-pack", body)
 				r.Header.Set("Content-Type", "application/x-git-upload-pack-request")
-				f.door.ServeHTTP(httptest.NewRecorder(), r)
+				r.Header.Set("Git-Protocol", "version=2")
+				f.door.ServeHTTP(answers[i], r)
 			})
-			if _, err := io.WriteString(writer, "0000"); err != nil { // it is being read, so it is being served
+			if i >= 16 { // the first ones are enough to take every turn
+				continue
+			}
+			if _, err := io.WriteString(writer, "0014command=ls-refs\n"); err != nil { // it is being read
 				t.Fatal(err)
 			}
 		}
-		done := make(chan *answer)
-		go func() { done <- ann.get(at + "/info/refs?service=git-upload-pack") }()
-		var refused *answer
-		for refused == nil {
-			select {
-			case refused = <-done:
-			default:
-				f.clk.Advance(time.Second)
+		f.patiently(func() *answer { return ann.get(at + "/info/refs?service=git-upload-pack") }).want(http.StatusOK)
+		for i, writer := range writers {
+			if i < 16 {
+				if _, err := io.WriteString(writer, "0000"); err != nil {
+					t.Error(err)
+				}
 			}
-		}
-		refused.wantError(http.StatusTooManyRequests, errs.ConcurrentRequestLimit)
-		for _, writer := range writers {
 			_ = writer.Close()
 		}
 		group.Wait()
-		ann.get(at + "/info/refs?service=git-upload-pack").want(http.StatusOK)
+		for i, w := range answers[:16] { // and are served when they have said it
+			if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "refs/heads/main") {
+				t.Errorf("client %d: %d %s", i, w.Code, w.Body)
+			}
+		}
+		f.wantNoLeftOvers()
 	})
 }
 

@@ -144,6 +144,11 @@ func Resolve(ctx context.Context, r sqldb.Reader, ref string) (string, error) {
 	return store.Resolve(ctx, r, ref)
 }
 
+// Known tells which of some workspaces there are, those in the bin included.
+func Known(ctx context.Context, r sqldb.Reader, ids []string) ([]string, error) {
+	return store.Known(ctx, r, ids)
+}
+
 // Prepare makes what every installation has, the platform workspace, and gives workspaces of earlier releases what they
 // lack. With alone this process has the database for itself: what was interrupted when the last one ended is rolled back.
 func (s *Service) Prepare(ctx context.Context, alone bool) error {

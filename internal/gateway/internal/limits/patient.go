@@ -12,8 +12,10 @@ import (
 )
 
 const (
-	// patience is how long a call waits for the store before it goes on without it.
-	patience = 500 * time.Millisecond
+	// patience is how long a call waits for a store on the network before it goes on without it.
+	patience = 100 * time.Millisecond
+	// ownPatience is how long it waits for one in the database, which the call needs anyway.
+	ownPatience = 2 * time.Second
 	// rest is how long a store that failed is left alone.
 	rest = time.Second
 )
@@ -29,6 +31,13 @@ type patient struct {
 	// until is when the store is asked again, in microseconds.
 	until   atomic.Int64
 	failing atomic.Bool
+}
+
+func (p *patient) patience() time.Duration {
+	if p.store.Driver() == "redis" {
+		return patience
+	}
+	return ownPatience
 }
 
 // get gives the value, or nothing.
@@ -88,7 +97,7 @@ func (p *patient) try(ctx context.Context, work func(context.Context) error) err
 	if p.clock.Now().UnixMicro() < p.until.Load() {
 		return errResting
 	}
-	bounded, cancel := context.WithTimeout(ctx, patience)
+	bounded, cancel := context.WithTimeout(ctx, p.patience())
 	err := work(bounded)
 	cancel()
 	if err == nil {

@@ -111,10 +111,17 @@ type item struct {
 	// New tells that there is no such workspace yet; WorkspaceID is the one that it is to have.
 	New bool         `json:"new,omitempty"`
 	App *ImportedApp `json:"app,omitempty"`
+	// Pulled is the version that the workspace has pulled last.
+	Pulled string `json:"pulled,omitempty"`
 	// Wrong is why it cannot be imported.
 	Wrong *errs.Shown `json:"wrong,omitempty"`
 
 	needs []string
+}
+
+// current tells that the version of an item is what its workspace has: an import skips it.
+func (o Options) current(i item) bool {
+	return o.Kind == Importing && !o.Reimport && i.Version != "" && i.Pulled == i.Version
 }
 
 // outcome is what came of a workspace.

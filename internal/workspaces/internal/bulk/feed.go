@@ -58,7 +58,7 @@ func (r *Run) result() (completed any, ended bool, err error) {
 	return completed, err == nil, err
 }
 
-// Listed is closed when the operation has frozen its workspaces, or has ended.
+// Listed is closed when the operation has frozen its workspaces; one that is refused never does.
 func (r *Run) Listed() <-chan struct{} { return r.feed.listed }
 
 // Done is closed when the operation has ended here.

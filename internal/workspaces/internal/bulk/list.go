@@ -50,7 +50,7 @@ func (l listing) id() string {
 		if i.New {
 			workspace = ""
 		}
-		facts = append(facts, []any{i.Slug, workspace, i.Revision, i.Status, i.Version, i.Wrong != nil})
+		facts = append(facts, []any{i.Slug, workspace, i.Revision, i.Status, i.Version, i.Wrong != nil, l.options.current(i)})
 	}
 	text, err := json.Marshal(facts)
 	if err != nil {
@@ -218,6 +218,9 @@ func (b *Bulk) candidate(ctx context.Context, f versioning.Folder) (item, error)
 		return one, err
 	}
 	one.WorkspaceID, one.Name, one.Revision = w.ID, w.Name, w.ContentRevision
+	if w.LastPull != nil {
+		one.Pulled = w.LastPull.Version
+	}
 	return one, nil
 }
 

@@ -56,7 +56,7 @@ func (l listing) plan() Plan {
 	}}
 	for _, i := range l.items {
 		switch {
-		case i.Wrong != nil || l.options.Kind == Pushing && i.Status != Candidate:
+		case i.Wrong != nil || l.options.Kind == Pushing && i.Status != Candidate || l.options.current(i):
 			continue
 		case i.New:
 			p.Created = append(p.Created, i.Slug)

@@ -43,6 +43,11 @@ func (b *Bulk) Plan(ctx context.Context, o Options) (Plan, error) {
 		return Plan{}, err
 	}
 	o.PlanID = ""
+	leave, err := b.Versioning.Look()
+	if err != nil {
+		return Plan{}, err
+	}
+	defer leave()
 	shared, err := b.Versioning.Share(ctx, repository)
 	if err != nil {
 		return Plan{}, err
@@ -69,10 +74,7 @@ func (b *Bulk) Start(ctx context.Context, o Options) (*Run, error) {
 		return nil, err
 	}
 	failpoint.At("bulk.begun")
-	job, err := b.Versioning.Go(ctx, r.row.ID, func(ctx context.Context) (any, error) {
-		defer r.feed.list()
-		return b.carryOut(ctx, r)
-	})
+	job, err := b.Versioning.Go(ctx, r.row.ID, func(ctx context.Context) (any, error) { return b.carryOut(ctx, r) })
 	if err != nil {
 		return nil, errors.Join(err, b.withdraw(ctx, r, err))
 	}

@@ -40,10 +40,19 @@ func (s *Server) AdvertiseFetch(ctx context.Context, name, protocol string, out 
 }
 
 // Fetch answers what a client asks for that clones or fetches. An answer with objects leaves a trace, as an export does.
+// A client gets its turn when it has said what it wants: one that is slow to say it keeps nobody waiting.
 func (s *Server) Fetch(ctx context.Context, name, protocol string, in io.Reader, out io.Writer) error {
+	asked, err := s.spool(func(w io.Writer) error {
+		_, err := io.Copy(w, &bounded{in: in, left: maxRequest})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = asked.Close() }()
 	return s.serve(ctx, name, access.ActionRead, func(ctx context.Context, r served) error {
 		watched := &packWatch{out: out, begins: func() error { return s.tell(ctx, r.workspace, r.head.Commit) }}
-		return r.UploadPack(ctx, protocolOf(protocol), false, &bounded{in: in, left: maxRequest}, watched)
+		return r.UploadPack(ctx, protocolOf(protocol), false, asked.File, watched)
 	})
 }
 

@@ -97,17 +97,12 @@ func (c *checker) name() {
 // address checks the URL, and that the credentials fit it.
 func (c *checker) address() {
 	r := c.repository
-	scheme := ""
-	if r.URL != "" {
-		if r.Address() != r.URL {
-			c.add("leave the user and the password out of the address; give them as auth.user and auth.password", "config", "url")
-			return
-		}
+	scheme := "" // of an address that cannot be read: the others are checked for themselves
+	if r.Address() != r.URL {
+		c.add("leave the user and the password out of the address; give them as auth.user and auth.password", "config", "url")
+	} else if r.URL != "" {
 		address, err := gitcmd.ParseAddress(r.URL)
-		if err != nil {
-			c.failed(err, "config", "url")
-			return
-		}
+		c.failed(err, "config", "url")
 		scheme = address.Scheme
 	}
 	c.credentials(scheme)

@@ -192,19 +192,17 @@ func (s *bulks) stream(ctx context.Context, run *bulk.Run) (*restapi.Stream, err
 	defer timer.Stop()
 	select {
 	case <-run.Listed():
+	case <-run.Done():
 	case <-timer.C():
 	case <-ctx.Done():
 		run.Leave()
 		return nil, ctx.Err()
 	}
-	select {
-	case <-run.Done():
-		if _, _, err := run.Wait(ctx, nil); err != nil {
-			return nil, err
-		}
-	default:
+	now := make(chan time.Time)
+	close(now)
+	if _, _, err := run.Wait(ctx, now); err != nil { // it is refused, or being refused; otherwise nobody waits for that any more
+		return nil, err
 	}
-	run.Leave()
 	return restapi.Streaming(func(w http.ResponseWriter, r *http.Request) { s.follow(w, r, run) }), nil
 }
 

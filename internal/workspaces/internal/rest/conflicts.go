@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"time"
 
 	"atelier/internal/access"
@@ -97,6 +98,13 @@ func (s *versions) resolve(ctx context.Context, in *resolveInput) (*restapi.Stre
 	if in.Body.All == "" && len(in.Body.Resolutions) == 0 {
 		return nil, errs.Invalid(errs.Field{Field: "resolutions", Message: "say how to settle at least one conflict, or all"})
 	}
+	if in.Body.DryRun {
+		plan, err := s.versioning.PlanResolve(ctx, in.WorkspaceID, in.Body)
+		if err != nil {
+			return nil, err
+		}
+		return restapi.Answer(http.StatusOK, plan)
+	}
 	settled, err := s.versioning.Resolve(ctx, in.WorkspaceID, in.Body)
 	if err != nil {
 		return nil, err
@@ -114,9 +122,9 @@ func (s *versions) resolve(ctx context.Context, in *resolveInput) (*restapi.Stre
 // OperationStatus is an operation of a workspace: a push, a pull, an import.
 type OperationStatus struct {
 	ID           string          `json:"id" doc:"Its id."`
-	Kind         string          `json:"kind" doc:"What it is, such as push_in_progress: the reason of the lock that it holds."`
+	Kind         string          `json:"kind" doc:"What it is: push, pull, resolve, import, bulkPush or bulkImport."`
 	Status       string          `json:"status" enum:"running,succeeded,failed" doc:"How far it is."`
-	Step         string          `json:"step,omitempty" doc:"What it is doing."`
+	Step         string          `json:"step,omitempty" doc:"What it is doing, while it runs."`
 	RepositoryID string          `json:"repositoryId,omitempty" doc:"The repository."`
 	StartedAt    time.Time       `json:"startedAt" doc:"When it began."`
 	StartedBy    string          `json:"startedBy,omitempty" doc:"By whom."`
@@ -127,7 +135,10 @@ type OperationStatus struct {
 
 func operationView(o store.Operation) OperationStatus {
 	shown := OperationStatus{
-		ID: o.ID, Kind: o.Kind, Status: o.Status, Step: o.Step, RepositoryID: o.RepositoryID, StartedAt: o.StartedAt, StartedBy: o.StartedBy, EndedAt: whenSet(o.EndedAt),
+		ID: o.ID, Kind: kindOf(o.Kind), Status: o.Status, RepositoryID: o.RepositoryID, StartedAt: o.StartedAt, StartedBy: o.StartedBy, EndedAt: whenSet(o.EndedAt),
+	}
+	if o.Status == store.Running {
+		shown.Step = o.Step
 	}
 	if o.Result != "" && o.Result != "null" {
 		if o.Status == store.Failed {
@@ -137,6 +148,18 @@ func operationView(o store.Operation) OperationStatus {
 		}
 	}
 	return shown
+}
+
+// kindOf is what an operation is that holds a lock for a reason: bulkPush for bulk_push_in_progress.
+func kindOf(reason string) string {
+	kind := ""
+	for word := range strings.SplitSeq(strings.TrimSuffix(reason, "_in_progress"), "_") {
+		if kind != "" && word != "" {
+			word = strings.ToUpper(word[:1]) + word[1:]
+		}
+		kind += word
+	}
+	return kind
 }
 
 type operationsOutput struct{ Body []OperationStatus }

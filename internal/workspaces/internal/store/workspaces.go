@@ -153,6 +153,16 @@ func Resolve(ctx context.Context, r sqldb.Reader, ref string) (id string, err er
 	return id, err
 }
 
+// Known tells which of some workspaces there are, those in the bin included.
+func Known(ctx context.Context, r sqldb.Reader, ids []string) ([]string, error) {
+	args := make([]any, 0, len(ids))
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	return sqldb.All(ctx, r, func(rows *sql.Rows) (id string, err error) { return id, rows.Scan(&id) },
+		`SELECT id FROM ws_workspaces WHERE id IN (`+sqldb.In(1, len(ids))+`)`, args...)
+}
+
 // Save writes a workspace that Hold has read; not_found when it is not there any more.
 func Save(ctx context.Context, tx *sqldb.Tx, w workspaces.Workspace) error {
 	labels, err := json.Marshal(w.Labels)

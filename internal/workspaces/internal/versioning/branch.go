@@ -257,7 +257,7 @@ func (b *branch) within(name string) string { return path.Join(b.folder, name) }
 
 // prepare makes the commit.
 func (b *branch) prepare(ctx context.Context, s sight, o outgoing) (planned, error) {
-	if o.empty() && len(o.parents) == 1 {
+	if o.empty() && len(o.parents) == 1 && !o.said {
 		return planned{Commit: o.parents[0], Tree: s.HeadTree, Head: s.Head, Tag: o.tag}, nil // there is nothing to say
 	}
 	commit := gitcmd.Commit{

@@ -19,6 +19,7 @@ type Checked struct {
 	Branches
 
 	RepositoryID string `json:"repositoryId" doc:"The repository."`
+	BranchExists *bool  `json:"branchExists,omitempty" doc:"Whether the target branch is there; the first push makes it. Absent for a directory."`
 	Commit       string `json:"commit,omitempty" doc:"The newest commit of the target branch; absent when there is none yet."`
 	Documents    int    `json:"documents" doc:"How many documents of a workspace are in its folder."`
 }
@@ -44,6 +45,11 @@ func (v *Versioning) Check(ctx context.Context, ref, repositoryID string, forget
 			return Checked{}, err
 		}
 	}
+	leave, err := v.Look()
+	if err != nil {
+		return Checked{}, err
+	}
+	defer leave()
 	other, err := v.open(ctx, w, repository)
 	if err != nil {
 		return Checked{}, err
@@ -53,6 +59,9 @@ func (v *Versioning) Check(ctx context.Context, ref, repositoryID string, forget
 		return Checked{}, err
 	}
 	found := Checked{Branches: branchesOf(w, repository), RepositoryID: repository.ID, Commit: seen.Commit}
+	if _, is := other.(*branch); is {
+		found.BranchExists = new(seen.Head != "")
+	}
 	for _, name := range seen.Names {
 		if hasDocuments([]string{name}) {
 			found.Documents++

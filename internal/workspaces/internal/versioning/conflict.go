@@ -32,8 +32,8 @@ type dispute struct {
 	Ours    string   `json:"ours"`
 	Theirs  string   `json:"theirs"`
 	Choices []choice `json:"choices,omitempty"`
-	// Merge is the commit that a settling wrote to the intermediate branch and could not finish.
-	Merge string `json:"merge,omitempty"`
+	// Merges are the commits that settlings were about to write to the intermediate branch and could not finish.
+	Merges []string `json:"merges,omitempty"`
 }
 
 // block ends a pull by locking the workspace: what it is has been saved to the intermediate branch, and nothing was changed.
@@ -214,6 +214,8 @@ type Resolution struct {
 type Resolutions struct {
 	Resolutions []Resolution `json:"resolutions,omitempty" maxItems:"10000" nullable:"false" doc:"How single conflicts are settled."`
 	All         string       `json:"all,omitempty" enum:"ours,theirs" doc:"How all the others are settled."`
+	DryRun      bool         `json:"dryRun,omitempty" doc:"Whether only the plan is wanted: nothing is settled."`
+	PlanID      string       `json:"planId,omitempty" maxLength:"100" doc:"The plan that the settling has to be; it is refused when something changed since."`
 }
 
 // Resolved is what settling conflicts came to.
@@ -227,40 +229,50 @@ type Resolved struct {
 // Resolve settles conflicts of a workspace that the caller may update. What is settled is kept; with the last one the merge is
 // applied: written to the repository as a merge commit, imported, and the workspace is unlocked.
 func (v *Versioning) Resolve(ctx context.Context, ref string, r Resolutions) (Resolved, error) {
-	visit, err := v.Door.May(ctx, v.DB, ref, access.ActionUpdate)
+	w, c, _, err := v.settled(ctx, ref, r)
 	if err != nil {
 		return Resolved{}, err
 	}
-	if err := v.Definitions.ReadsAll(ctx, visit); err != nil { // what is left shows both sides
+	if err := v.planned(r.PlanID, c.facts()); err != nil {
 		return Resolved{}, err
 	}
-	if visit.Workspace.Lock.Reason != workspaces.MergeConflict {
-		if visit.Workspace.Lock.Held(v.Clock.Now()) {
-			return Resolved{}, definitions.Locked(visit.Workspace.Lock)
-		}
-		return Resolved{}, errs.New(errs.NotFound, "The workspace has no conflicts.").With("subjectType", "conflicts")
-	}
-	c, err := v.conflicted(ctx, visit.Workspace)
-	if err != nil {
-		return Resolved{}, err
-	}
-	if err := c.settle(r); err != nil {
-		return Resolved{}, err
-	}
-	if _, err := c.result(); err != nil {
-		return Resolved{}, err
-	}
-	if err := v.keepChoices(ctx, visit.Workspace, c); err != nil {
+	if err := v.keepChoices(ctx, w, c); err != nil {
 		return Resolved{}, err
 	}
 	left, err := v.list(c)
 	if err != nil || left.Open > 0 {
 		return Resolved{Left: left}, err
 	}
-	job, err := v.start(ctx, visit.Workspace, c.repository, Resolving, workspaces.MergeConflict, func(ctx context.Context, run *run) (any, error) {
+	job, err := v.start(ctx, w, c.repository, Resolving, workspaces.MergeConflict, func(ctx context.Context, run *run) (any, error) {
 		return v.resolve(ctx, run)
 	})
 	return Resolved{Left: left, Job: job}, err
+}
+
+// settled reads the conflict of a workspace that the caller may update, with resolutions added, and merges with them. Nothing of it
+// is kept yet.
+func (v *Versioning) settled(ctx context.Context, ref string, r Resolutions) (w workspaces.Workspace, c conflicted, out merged, err error) {
+	visit, err := v.Door.May(ctx, v.DB, ref, access.ActionUpdate)
+	if err != nil {
+		return w, c, out, err
+	}
+	w = visit.Workspace
+	if err := v.Definitions.ReadsAll(ctx, visit); err != nil { // what is left shows both sides
+		return w, c, out, err
+	}
+	if w.Lock.Reason != workspaces.MergeConflict {
+		if w.Lock.Held(v.Clock.Now()) {
+			return w, c, out, definitions.Locked(w.Lock)
+		}
+		return w, c, out, errs.New(errs.NotFound, "The workspace has no conflicts.").With("subjectType", "conflicts")
+	}
+	if c, err = v.conflicted(ctx, w); err != nil {
+		return w, c, out, err
+	}
+	if err = c.settle(r); err == nil {
+		out, err = c.result()
+	}
+	return w, c, out, err
 }
 
 // settle adds resolutions to what was chosen before.
@@ -399,12 +411,9 @@ func (v *Versioning) publishMerge(ctx context.Context, p *pulling, c conflicted)
 	if !ok || !writable(p.run.repository) || p.known.Saved == "" {
 		return nil
 	}
-	now, err := b.look(ctx, latest, "")
+	now, err := c.unmoved(ctx, b, p.known.Saved)
 	if err != nil {
 		return err
-	}
-	if now.Intermediate != p.known.Saved && (c.Merge == "" || now.Intermediate != c.Merge) {
-		return errs.Newf(errs.Conflict, "Somebody worked on %s meanwhile; pull again to take that up.", branchesOf(p.run.op.Workspace, p.run.repository).Intermediate).With("reason", "intermediate_moved")
 	}
 	if p.seen, err = b.at(ctx, now, p.seen.Commit); err != nil {
 		return err
@@ -414,7 +423,7 @@ func (v *Versioning) publishMerge(ctx context.Context, p *pulling, c conflicted)
 	if err != nil {
 		return err
 	}
-	c.Merge = commit
+	c.Merges = append(slices.Clone(c.Merges), commit)
 	if err := v.noteMerge(ctx, p.run, c); err != nil {
 		return err
 	}
@@ -423,6 +432,15 @@ func (v *Versioning) publishMerge(ctx context.Context, p *pulling, c conflicted)
 	}
 	p.known.Saved = commit
 	return nil
+}
+
+// unmoved sees where the branches are, and refuses when somebody worked on the intermediate branch since the workspace was saved there.
+func (c conflicted) unmoved(ctx context.Context, b *branch, saved string) (sight, error) {
+	now, err := b.look(ctx, latest, "")
+	if err == nil && now.Intermediate != saved && !slices.Contains(c.Merges, now.Intermediate) {
+		err = errs.Newf(errs.Conflict, "Somebody worked on %s meanwhile; pull again to take that up.", c.Intermediate).With("reason", "intermediate_moved")
+	}
+	return now, err
 }
 
 // noteMerge remembers the merge that is about to be written, so that it is known for ours when this process does not finish.

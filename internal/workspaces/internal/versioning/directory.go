@@ -209,10 +209,8 @@ func (d *directory) send(_ context.Context, s sight, o outgoing, _ planned) erro
 	if sum, err := checksum(root, folder, now); err != nil || sum != s.Tree {
 		return errs.New(errs.Conflict, "The directory was changed while it was being written to; pull first.").WithStatus(http.StatusConflict)
 	}
-	for _, name := range slices.Sorted(maps.Keys(o.write)) {
-		if err := replace(root, path.Join(folder, name), o.write[name]); err != nil {
-			return unusable(err)
-		}
+	if err := replaceAll(root, folder, o.write); err != nil {
+		return unusable(err)
 	}
 	for _, name := range o.remove {
 		if err := root.Remove(path.Join(folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -222,22 +220,76 @@ func (d *directory) send(_ context.Context, s sight, o outgoing, _ planned) erro
 	return nil
 }
 
-// replace writes a file whole: it is what it was, or what it is to be.
-func replace(root *os.Root, name string, text []byte) error {
-	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+// replaceAll writes files, each whole: it is what it was, or what it is to be. All of them are on the disk before the first one takes
+// its place, so that a directory that is full or cannot be written stays what it was.
+func replaceAll(root *os.Root, folder string, texts map[string][]byte) (err error) {
+	w := &writing{root: root}
+	defer func() {
+		if err != nil {
+			w.undo()
+		}
+	}()
+	names := slices.Sorted(maps.Keys(texts))
+	for _, name := range names {
+		if err := w.part(path.Join(folder, name), texts[name]); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if err := root.Rename(partOf(path.Join(folder, name)), path.Join(folder, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func partOf(name string) string { return path.Join(path.Dir(name), "."+path.Base(name)+".part") }
+
+// writing is files and folders that were made for files which have not taken their place yet.
+type writing struct {
+	root *os.Root
+	made []string
+}
+
+// part writes a file beside the place that it is to take.
+func (w *writing) part(name string, text []byte) error {
+	if info, err := w.root.Lstat(name); err == nil && info.IsDir() {
+		return fmt.Errorf("a folder stands in the place of %s", path.Base(name))
+	}
+	if err := w.folder(path.Dir(name)); err != nil {
 		return err
 	}
-	part := path.Join(path.Dir(name), "."+path.Base(name)+".part")
-	out, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	w.made = append(w.made, partOf(name))
+	out, err := w.root.OpenFile(partOf(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return err
 	}
 	_, err = out.Write(text)
-	err = errors.Join(err, out.Sync(), out.Close())
-	if err != nil {
+	return errors.Join(err, out.Sync(), out.Close())
+}
+
+// folder makes a folder, and those above it, and remembers which.
+func (w *writing) folder(name string) error {
+	if info, err := w.root.Stat(name); err == nil && info.IsDir() {
+		return nil
+	}
+	if above := path.Dir(name); above != name && above != "." {
+		if err := w.folder(above); err != nil {
+			return err
+		}
+	}
+	if err := w.root.Mkdir(name, 0o755); err != nil {
 		return err
 	}
-	return root.Rename(part, name)
+	w.made = append(w.made, name)
+	return nil
+}
+
+// undo removes what was made, the last first. A folder that somebody uses stays.
+func (w *writing) undo() {
+	for _, name := range slices.Backward(w.made) {
+		_ = w.root.Remove(name) // what is in its place already is not there any more
+	}
 }
 
 func (d *directory) arrived(ctx context.Context, p planned) (bool, error) {

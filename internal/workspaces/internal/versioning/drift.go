@@ -44,6 +44,11 @@ func (v *Versioning) Drift(ctx context.Context, ref, repositoryID string) (Drift
 	if err != nil {
 		return Drift{}, err
 	}
+	leave, err := v.Look()
+	if err != nil {
+		return Drift{}, err
+	}
+	defer leave()
 	found, err := v.drift(ctx, visit.Workspace, repository)
 	if err != nil {
 		return Drift{}, err

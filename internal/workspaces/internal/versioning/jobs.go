@@ -15,7 +15,7 @@ import (
 	"atelier/internal/workspaces/internal/repositories"
 )
 
-// jobsAtOnce is how many operations one process runs at a time.
+// jobsAtOnce is how many operations one process runs at a time, those that only look among them.
 const jobsAtOnce = 16
 
 // jobs are the operations that this process runs. They go on when whoever asked for them does not wait any more, and end
@@ -24,6 +24,7 @@ type jobs struct {
 	mu      sync.Mutex
 	ended   bool
 	cancels map[*Job]context.CancelFunc
+	looking int // how many requests look at a repository, without an operation
 	wait    sync.WaitGroup
 }
 
@@ -92,17 +93,44 @@ func contained(fn func() error) (err error) {
 func (j *jobs) add(job *Job, cancel context.CancelFunc) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	switch {
-	case j.ended:
-		return errs.New(errs.Unavailable, "The service is stopping; try again in a moment.").WithRetryAfter(5 * time.Second)
-	case len(j.cancels) >= jobsAtOnce:
-		return errs.New(errs.ConcurrentRequestLimit, "Too many pushes and pulls run at the same time; try again in a moment.").WithRetryAfter(5 * time.Second)
-	case j.cancels == nil:
+	if err := j.room(); err != nil {
+		return err
+	}
+	if j.cancels == nil {
 		j.cancels = map[*Job]context.CancelFunc{}
 	}
 	j.cancels[job] = cancel
 	j.wait.Add(1)
 	return nil
+}
+
+// room refuses one more when there are too many. The caller holds the mutex.
+func (j *jobs) room() error {
+	const soon = 5 * time.Second
+	switch {
+	case j.ended:
+		return errs.New(errs.Unavailable, "The service is stopping; try again in a moment.").WithRetryAfter(soon)
+	case len(j.cancels)+j.looking >= jobsAtOnce:
+		return errs.New(errs.ConcurrentRequestLimit, "Too many pushes and pulls run at the same time; try again in a moment.").WithRetryAfter(soon)
+	default:
+		return nil
+	}
+}
+
+// Look gives a request a turn that runs git without an operation: it only asks, which costs as much. It ends with leave.
+func (v *Versioning) Look() (leave func(), err error) {
+	j := &v.jobs
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.room(); err != nil {
+		return nil, err
+	}
+	j.looking++
+	return func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.looking--
+	}, nil
 }
 
 func (j *jobs) remove(job *Job) {

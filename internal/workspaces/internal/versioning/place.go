@@ -52,7 +52,9 @@ type outgoing struct {
 	author  gitcmd.Person
 	when    time.Time
 	message string
-	tag     string
+	// said tells that the message is somebody's own words, which are to be there even when nothing else is new.
+	said bool
+	tag  string
 }
 
 func (o outgoing) empty() bool { return len(o.write)+len(o.remove) == 0 }

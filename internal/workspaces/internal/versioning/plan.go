@@ -15,7 +15,7 @@ import (
 // Plan is what an operation would do.
 type Plan struct {
 	PlanID       string   `json:"planId" doc:"Send it with the operation to apply exactly this; it is refused when something changed since."`
-	Operation    string   `json:"operation" doc:"push, pull, import, bulkPush or bulkImport."`
+	Operation    string   `json:"operation" doc:"push, pull, resolve, import, bulkPush or bulkImport."`
 	RepositoryID string   `json:"repositoryId,omitempty" doc:"The repository."`
 	Version      string   `json:"version,omitempty" doc:"The version."`
 	Commit       string   `json:"commit,omitempty" doc:"The commit of the branch that the plan was made for."`
@@ -87,6 +87,11 @@ func (v *Versioning) PlanPush(ctx context.Context, ref string, p Push) (Plan, er
 	if w.Lock.Held(v.Clock.Now()) {
 		return Plan{}, definitions.Locked(w.Lock)
 	}
+	leave, err := v.Look()
+	if err != nil {
+		return Plan{}, err
+	}
+	defer leave()
 	other, err := v.open(ctx, w, repository)
 	if err != nil {
 		return Plan{}, err
@@ -129,6 +134,11 @@ func (v *Versioning) PlanPull(ctx context.Context, ref string, p Pull) (Plan, er
 	if w.Lock.Held(v.Clock.Now()) && w.Lock.Reason != workspaces.MergeConflict {
 		return Plan{}, definitions.Locked(w.Lock)
 	}
+	leave, err := v.Look()
+	if err != nil {
+		return Plan{}, err
+	}
+	defer leave()
 	other, err := v.open(ctx, w, repository)
 	if err != nil {
 		return Plan{}, err
@@ -148,6 +158,52 @@ func (v *Versioning) PlanPull(ctx context.Context, ref string, p Pull) (Plan, er
 	}
 	plan.fill(tried.local.side, tried.result.side)
 	return plan, nil
+}
+
+// facts are what the settling of a conflict depends on: both sides, and all that was chosen.
+func (c conflicted) facts() facts {
+	made := planOf("resolve", c.repository, c.local.workspace, sight{Commit: c.Commit, Tree: c.Tree, Intermediate: c.Saved})
+	if text, err := json.Marshal(c.Choices); err == nil {
+		made.version = string(text)
+	}
+	return made
+}
+
+// PlanResolve tells what settling conflicts would do. The merge is applied when it lists none that are left.
+func (v *Versioning) PlanResolve(ctx context.Context, ref string, r Resolutions) (Plan, error) {
+	w, c, result, err := v.settled(ctx, ref, r)
+	if err != nil {
+		return Plan{}, err
+	}
+	if len(result.conflicts) == 0 {
+		if err := v.maySave(ctx, w, c); err != nil {
+			return Plan{}, err
+		}
+	}
+	plan := Plan{PlanID: c.facts().id(), Operation: "resolve", RepositoryID: c.repository.ID, Version: c.Version, Commit: c.Commit, DryRun: true, Conflicts: result.conflicts}
+	plan.fill(c.local.side, result.side)
+	return plan, nil
+}
+
+// maySave refuses what the settling of a conflict would be refused for once it writes to the repository.
+func (v *Versioning) maySave(ctx context.Context, w workspaces.Workspace, c conflicted) error {
+	leave, err := v.Look()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	other, err := v.open(ctx, w, c.repository)
+	if err != nil {
+		return err
+	}
+	known, err := v.common(ctx, v.DB, w.ID, c.repository)
+	if err != nil {
+		return err
+	}
+	if b, ok := other.(*branch); ok && writable(c.repository) && known.Saved != "" {
+		_, err = c.unmoved(ctx, b, known.Saved)
+	}
+	return err
 }
 
 // fill lists the documents that change. The index and the security are never deleted.

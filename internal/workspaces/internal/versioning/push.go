@@ -1,6 +1,7 @@
 package versioning
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -321,7 +322,8 @@ func (v *Versioning) outgoing(ctx context.Context, p *pushing, other place, at t
 		}
 	}
 	p.out.author, p.out.when, p.out.tag = v.Person(ctx, access.From(ctx).UserID), at, p.Name
-	p.out.message = message(p.Description, "Version "+p.Name+" of "+w.Slug)
+	words := message(p.Description, "")
+	p.out.message, p.out.said = cmp.Or(words, "Version "+p.Name+" of "+w.Slug), words != ""
 	var err error
 	p.out.parents, err = parents(ctx, p.seen, other)
 	return err
