@@ -45,8 +45,8 @@ crash: ## Kill the server a hundred times under write load and look for lost wri
 	CRASH_ROUNDS=100 CRASH_ALL=1 go test -count=1 -timeout 30m -run TestKilled -v ./test/crash
 
 .PHONY: syncs
-syncs: ## Run a thousand random sequences of edits, pushes, pulls, conflicts and kills against a model
-	SYNC_SEQUENCES=1000 go test -count=1 -timeout 4h -run TestRandomSyncs -v ./test/sync
+syncs: ## Run a thousand random sequences of edits, pushes, pulls, conflicts and kills against a model, and a hundred racing pushers
+	SYNC_SEQUENCES=1000 SYNC_PUSHERS=100 SYNC_MEGABYTES=100 go test -count=1 -timeout 4h -v ./test/sync
 
 .PHONY: rotation
 rotation: ## Rotate the signing keys every two seconds for a minute under load (needs TEST_POSTGRES_URL)

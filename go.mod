@@ -7,6 +7,7 @@ exclude github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50
 require (
 	code.dny.dev/ssrf v0.3.0
 	github.com/cenkalti/backoff/v5 v5.0.3
+	github.com/coder/websocket v1.8.15
 	github.com/coreos/go-oidc/v3 v3.21.0
 	github.com/danielgtaylor/huma/v2 v2.39.1
 	github.com/getkin/kin-openapi v0.152.0

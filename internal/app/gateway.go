@@ -56,6 +56,7 @@ func buildGateway(ctx context.Context, s *services) error {
 	s.app.group.Add(
 		lifecycle.Worker("revoked and expired grants", s.gateway.FollowGrants), lifecycle.Worker("clients of workspaces", s.gateway.FollowWorkspaces),
 	)
+	s.app.group.Add(lifecycle.Worker("callers of streams", s.gateway.FollowStreams))
 	s.app.group.Add(lifecycle.Worker("sweep of sessions", s.gateway.Sweep), lifecycle.Worker("outbox of mails", outbox.Run))
 	s.app.invented, err = s.gateway.EnsureAdmin(ctx)
 	return err

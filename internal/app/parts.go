@@ -10,6 +10,7 @@ import (
 	"atelier/internal/bus"
 	"atelier/internal/bus/sqlbus"
 	"atelier/internal/egress"
+	events "atelier/internal/events/service"
 	"atelier/internal/gateway"
 	"atelier/internal/gitcmd"
 	"atelier/internal/keyring"
@@ -18,6 +19,7 @@ import (
 	"atelier/internal/lifecycle"
 	"atelier/internal/mail"
 	"atelier/internal/restapi"
+	"atelier/internal/schedule"
 	"atelier/internal/sqldb"
 	"atelier/internal/telemetry"
 	"atelier/internal/vault"
@@ -66,7 +68,7 @@ type parts struct {
 // Migrations are the tables of every component, in the order they are made.
 func Migrations() []sqldb.Migrations {
 	return []sqldb.Migrations{
-		sqlbus.Migrations(), sqlkv.Migrations(), restapi.Migrations(), access.Migrations(), keyring.Migrations(), mail.Migrations(), gateway.Migrations(), gateway.FactorMigrations(), gateway.OIDCMigrations(), workspaces.Migrations(),
+		sqlbus.Migrations(), sqlkv.Migrations(), restapi.Migrations(), access.Migrations(), keyring.Migrations(), mail.Migrations(), gateway.Migrations(), gateway.FactorMigrations(), gateway.OIDCMigrations(), workspaces.Migrations(), schedule.Migrations(), events.Migrations(),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"atelier/internal/config"
+	events "atelier/internal/events/service"
 	"atelier/internal/sqldb"
 	"atelier/internal/vault"
 	workspaces "atelier/internal/workspaces/service"
@@ -60,8 +61,10 @@ func OpenSecrets(ctx context.Context, cfg config.Config) (*Secrets, error) {
 		return nil, err
 	}
 	const step = 3 // the one that makes their table
-	if err := hasTables(ctx, db, workspaces.Migrations().Component, step); err != nil {
-		return nil, errors.Join(err, db.Close())
+	for component, step := range map[string]int{workspaces.Migrations().Component: step, events.Migrations().Component: 1} {
+		if err := hasTables(ctx, db, component, step); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
 	}
 	return &Secrets{db: db, vault: v, keyless: key == ""}, nil
 }
@@ -74,12 +77,34 @@ func (s *Secrets) Rewrap(ctx context.Context) (workspaces.Holdings, error) {
 	if s.keyless {
 		return workspaces.Holdings{}, errors.New("INTERNAL_API_KEY: set it to that of the servers; the data directory has none")
 	}
-	return workspaces.RewrapSecrets(ctx, s.db, s.vault)
+	found, err := workspaces.RewrapSecrets(ctx, s.db, s.vault)
+	if err != nil {
+		return found, err
+	}
+	ofWebhooks, err := events.RewrapWebhooks(ctx, s.db, s.vault)
+	return together(found, ofWebhooks), err
 }
 
 // Survey looks under which master keys the values are.
 func (s *Secrets) Survey(ctx context.Context) (workspaces.Holdings, error) {
-	return workspaces.SurveySecrets(ctx, s.db, s.vault)
+	found, err := workspaces.SurveySecrets(ctx, s.db, s.vault)
+	if err != nil {
+		return found, err
+	}
+	ofWebhooks, err := events.SurveyWebhooks(ctx, s.db, s.vault)
+	return together(found, ofWebhooks), err
+}
+
+// together counts the secrets of workspaces and those of webhooks as one.
+func together(found workspaces.Holdings, more events.Holdings) workspaces.Holdings {
+	found.Current, found.Older, found.Rewrapped = found.Current+more.Current, found.Older+more.Older, found.Rewrapped+more.Rewrapped
+	for id, n := range more.Lost {
+		found.Lost[id] += n
+	}
+	for id, n := range more.Damaged {
+		found.Damaged[id] += n
+	}
+	return found
 }
 
 // Close closes the database.

@@ -24,6 +24,9 @@ type Record struct {
 	WorkspaceID string
 	Type        string
 	Body        json.RawMessage
+	// Transient is an event for those who listen when it happens: consumers get it, searches do not find it, and it is soon
+	// removed.
+	Transient bool
 }
 
 // Event is an appended record.
@@ -100,6 +103,9 @@ type Log interface {
 	// Consume runs the consumer until ctx ends, sharing its partitions with the other instances that run a consumer of
 	// the same name. It returns nil when ctx ends and an error only when it can never work.
 	Consume(ctx context.Context, consumer Consumer) error
+	// Wait returns as soon as a partition holds an event after the position, with the position of its newest one. It is for
+	// readers that keep no cursor, such as a live feed.
+	Wait(ctx context.Context, partition int, after Position) (Position, error)
 	// Lag tells how far a consumer is behind: the number of events it has not acknowledged yet.
 	Lag(ctx context.Context, name string) (int64, error)
 	// Ping appends nothing and changes nothing that a reader sees, but proves that the log can be written and read.

@@ -87,8 +87,14 @@ func sizeText(n int64) string {
 	}
 }
 
-// parseDuration reads the form of Go, or a bare number in the unit of the setting: seconds unless it says otherwise.
+// parseDuration reads the form of Go, a number of days as in 14d, or a bare number in the unit of the setting: seconds unless it
+// says otherwise.
 func parseDuration(text, unit string) (int64, bool) {
+	if days, found := strings.CutSuffix(text, "d"); found {
+		n, err := strconv.ParseInt(days, 10, 64)
+		in, fits := multiply(n, int64(day))
+		return in, err == nil && fits
+	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		switch unit {
 		case "ms":

@@ -130,7 +130,19 @@ type Config struct {
 	GitSigningKey     Secret        `env:"GIT_SIGNING_KEY" default:"" doc:"An SSH private key without a passphrase that signs the commits of pushes and merges. Empty means that they are not signed."`
 	DriftInterval     time.Duration `env:"WORKSPACES_DRIFT_INTERVAL" default:"5m" min:"0s" max:"24h" doc:"How often each workspace is compared with the repositories it was pushed to or pulled from. 0s turns it off."`
 
-	EventMaxLen int `group:"Events" env:"BROKER_EMIT_MAXLEN" default:"100000" min:"1000" max:"10000000" doc:"The largest event, in characters."`
+	EventMaxLen   int           `group:"Events" env:"BROKER_EMIT_MAXLEN" default:"100000" min:"1000" max:"10000000" doc:"The largest event, in characters."`
+	SearchTimeout time.Duration `env:"ELASTIC_SEARCH_TIMEOUT" default:"2000ms" unit:"ms" min:"10ms" max:"60s" doc:"How long a search of events may take, in milliseconds."`
+
+	EventsRetention       int           `env:"EVENTS_RETENTION_DAYS" default:"1080" min:"-1" max:"36500" doc:"After how many days events are removed. -1 and 0 mean never."`
+	EventsInactivity      int           `env:"EVENTS_CLEANUP_WORKSPACE_INACTIVITY_DAYS" default:"30" min:"-1" max:"36500" doc:"After how many days without an event those of a small workspace are removed, but not what tells of people's acts. -1 and 0 mean never."`
+	EventsSmall           int           `env:"EVENTS_CLEANUP_WORKSPACE_MAX_EVENTS" default:"50" min:"-1" max:"1000000" doc:"How many events a workspace has at most to be small. -1 turns the removal off."`
+	EventsDeleted         int           `env:"EVENTS_SCHEDULED_DELETION_DAYS" default:"30" min:"1" max:"36500" doc:"How many days the events of a workspace stay after it is gone."`
+	EventsExecuted        time.Duration `env:"EVENTS_CLEANUP_AUTOMATION_EXECUTED_EXPIRATION" default:"336h" unit:"d" min:"0s" max:"87600h" doc:"After how many days runtime.automations.executed loses its payload and output. 0 means never."`
+	EventsCleanupSchedule string        `env:"EVENTS_CLEANUP_SCHEDULE" default:"0 0 * * 0" doc:"When events are removed: minute, hour, day of month, month and day of week."`
+	EventsStripSchedule   string        `env:"EVENTS_CLEANUP_EXECUTED_SCHEDULE" default:"30 3 * * *" doc:"When the events of executed automations lose their content."`
+	EventsCleanupZone     string        `env:"EVENTS_CLEANUP_TIMEZONE" default:"UTC" doc:"The time zone of these schedules, as in Europe/Paris."`
+	WebhooksTimeout       time.Duration `env:"WEBHOOKS_TIMEOUT" default:"15s" min:"1s" max:"60s" doc:"How long the endpoint of a webhook may take to answer."`
+	WebhooksWorkers       int           `env:"WEBHOOKS_WORKERS" default:"200" min:"1" max:"10000" doc:"Webhooks that one process sends at the same time."`
 
 	EgressAllowedNetworks []string `group:"Outbound" env:"EGRESS_ALLOWED_NETWORKS" default:"" form:"network" doc:"Private networks that calls made for users may reach, as a comma list of CIDRs or addresses."`
 	ExtraCACerts          string   `env:"EXTRA_CA_CERTS" default:"" file:"true" doc:"A PEM file with further certificate authorities to trust for every outbound TLS connection, git included."`

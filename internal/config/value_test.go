@@ -36,6 +36,7 @@ func TestValuesAreRead(t *testing.T) {
 		{"REQUEST_TIMEOUT=120", func(c config.Config) any { return c.RequestTimeout }, 2 * time.Minute, "2m"},
 		{"ACCESS_TOKENS_MAX_AGE=2592000", func(c config.Config) any { return c.AccessTokensMaxAge }, 720 * time.Hour, "720h"},
 		{"READINESS_CACHE_TTL_MS=500", func(c config.Config) any { return c.ReadinessCacheTTL }, 500 * time.Millisecond, "500ms"},
+		{"EVENTS_CLEANUP_AUTOMATION_EXECUTED_EXPIRATION=14d", func(c config.Config) any { return c.EventsExecuted }, 14 * 24 * time.Hour, "336h"},
 		{"WORKSPACE_WRITE_LOCK_TIMEOUT_MINUTES=45", func(c config.Config) any { return c.WriteLockTimeout }, 45 * time.Minute, "45m"},
 		{"READINESS_CACHE_TTL_MS=0", func(c config.Config) any { return c.ReadinessCacheTTL }, time.Duration(0), "0s"},
 		{"READINESS_CACHE_TTL_MS=10s", func(c config.Config) any { return c.ReadinessCacheTTL }, 10 * time.Second, "10s"},

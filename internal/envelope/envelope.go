@@ -28,6 +28,15 @@ type Event struct {
 	Source    Source          `json:"source" doc:"Where it comes from; set by the platform."`
 	Target    *Target         `json:"target,omitempty" doc:"Whom the event is meant for; rules can refer to it."`
 	Options   *Options        `json:"options,omitempty" doc:"How it is handled."`
+	Error     *Failure        `json:"error,omitempty" doc:"What went wrong, where something did."`
+}
+
+// Failure is what went wrong in what an event tells of.
+type Failure struct {
+	Error   string         `json:"error" doc:"The code."`
+	Message string         `json:"message" doc:"What happened, for people."`
+	Details map[string]any `json:"details,omitempty" doc:"More about it."`
+	Level   string         `json:"level,omitempty" enum:"warning,error,fatal" doc:"How bad it is."`
 }
 
 // Source says where an event comes from.
@@ -37,8 +46,19 @@ type Source struct {
 	SessionID     string `json:"sessionId,omitempty"`
 	IP            string `json:"ip,omitempty"`
 	CorrelationID string `json:"correlationId,omitempty"`
+	SocketID      string `json:"socketId,omitempty" doc:"The connection it was emitted through."`
 	ServiceTopic  string `json:"serviceTopic,omitempty"`
 	Host          *Host  `json:"host,omitempty"`
+	Run
+}
+
+// Run says which automation, and which app of the workspace, an event comes from. Depth 0 is the workspace itself.
+type Run struct {
+	AutomationSlug      string `json:"automationSlug,omitempty"`
+	AutomationDepth     *int   `json:"automationDepth,omitempty"`
+	AppSlug             string `json:"appSlug,omitempty"`
+	AppInstanceFullSlug string `json:"appInstanceFullSlug,omitempty"`
+	AppInstanceDepth    *int   `json:"appInstanceDepth,omitempty"`
 }
 
 // Host is the emitting service.
@@ -56,7 +76,9 @@ type Target struct {
 
 // Options say how an event is handled.
 type Options struct {
-	AggPayload bool `json:"aggPayload,omitempty" doc:"Make numbers in the payload available to aggregations."`
+	Persist    *bool `json:"persist,omitempty" doc:"Whether the event is stored, which it is unless this is false: then only those who listen get it."`
+	AggPayload bool  `json:"aggPayload,omitempty" doc:"Make numbers in the payload available to aggregations."`
+	Async      bool  `json:"async,omitempty" doc:"Accepted for older clients; events are stored before the answer either way."`
 }
 
 // body is what is stored: the event without what the log itself knows.
@@ -65,7 +87,11 @@ type body struct {
 	Source  Source   `json:"source"`
 	Target  *Target  `json:"target,omitempty"`
 	Options *Options `json:"options,omitempty"`
+	Error   *Failure `json:"error,omitempty"`
 }
+
+// transient tells that the event is not to be stored.
+func (o *Options) transient() bool { return o != nil && o.Persist != nil && !*o.Persist }
 
 // Native makes the record of something a service did for the caller of ctx.
 func Native(ctx context.Context, service, workspaceID, eventType string, payload any) (bus.Record, error) {
@@ -120,10 +146,12 @@ func actor(p access.Principal) map[string]any {
 func Custom(ctx context.Context, workspaceID, eventType string, e Event, maxLen int) (bus.Record, error) {
 	source := sourceOf(ctx, workspaceID)
 	source.ServiceTopic = CustomTopic
+	source.SocketID = e.Source.SocketID
 	made, err := record(workspaceID, eventType, body{Payload: e.Payload, Source: source, Target: e.Target, Options: e.Options})
 	if err != nil {
 		return made, err
 	}
+	made.Transient = e.Options.transient()
 	if size := utf8.RuneCount(made.Body); size > maxLen {
 		return made, errs.Invalid(errs.Field{Field: "payload", Message: "the event is too large; make the payload smaller"}).
 			With("reason", "EventTooLarge").With("eventType", eventType).With("eventSize", size).With("maxSize", maxLen)
@@ -159,6 +187,6 @@ func Read(e bus.Event) (Event, error) {
 	}
 	return Event{
 		ID: e.Position.ID(), Type: e.Type, CreatedAt: e.Position.Time(), Size: utf8.RuneCount(e.Body),
-		Payload: payload, Source: b.Source, Target: b.Target, Options: b.Options,
+		Payload: payload, Source: b.Source, Target: b.Target, Options: b.Options, Error: b.Error,
 	}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"atelier/internal/access"
 	"atelier/internal/config"
 	"atelier/internal/errs"
+	"atelier/internal/httpx"
 )
 
 // csrf proves that a write with a cookie was sent by a page that may read our answers: the token of the session, which
@@ -61,6 +62,9 @@ func reads(method string) bool {
 
 // check refuses a write that another site could have made the browser send.
 func (c *csrf) check(r *http.Request, sessionID string) error {
+	if httpx.Upgrades(r) {
+		return c.checkUpgrade(r)
+	}
 	if reads(r.Method) {
 		return nil
 	}
@@ -73,6 +77,18 @@ func (c *csrf) check(r *http.Request, sessionID string) error {
 	}
 	if !hmac.Equal([]byte(sent), []byte(c.token(sessionID))) {
 		return errs.New(errs.InvalidToken, "Invalid CSRF token found: read it again with GET /v2/me.")
+	}
+	return nil
+}
+
+// checkUpgrade refuses a socket of a page that may not read our answers. Browsers let every page open one, send the cookie
+// with it, and say where the page is from; a socket cannot carry the token of writes.
+func (c *csrf) checkUpgrade(r *http.Request) error {
+	asked := *r
+	asked.Method = http.MethodPost // what is said over a socket may be a write
+	origins := r.Header["Origin"]
+	if len(origins) != 1 || origins[0] == "null" || c.origins.Check(&asked) != nil {
+		return errs.New(errs.PermissionDenied, "A socket with a cookie is open to pages of this installation only; send a token in the Authorization header.")
 	}
 	return nil
 }

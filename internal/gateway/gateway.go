@@ -80,6 +80,8 @@ type Gateway struct {
 	// factors checks second factors and passkeys, pages are what people see.
 	factors *factors.Factors
 	pages   *pages.Site
+	// streams are the requests that go on.
+	streams streams
 }
 
 // Migrations are the gateway's tables.
@@ -248,6 +250,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.csrf.tell(w, r, principal)
+	if httpx.Streams(r) {
+		watched, done := g.watch(r, principal)
+		defer done()
+		r = watched
+	}
 	g.mux.ServeHTTP(w, r)
 }
 

@@ -124,10 +124,16 @@ func (r *Remote) failed(service Service) func(http.ResponseWriter, *http.Request
 
 // ServeHTTP hands the request on. The service's response headers replace those the gateway has prepared.
 func (r *Remote) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if httpx.WantsEvents(req) || strings.HasPrefix(req.URL.Path, gitPrefix) { // it goes on for as long as the service lets it
+	if httpx.Streams(req) || strings.HasPrefix(req.URL.Path, gitPrefix) { // it goes on for as long as the service lets it
 		endless, done := httpx.Endless(w, req)
 		defer done()
 		req = endless
+	}
+	if httpx.Streams(req) { // and at most until this process stops
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		defer context.AfterFunc(httpx.Stopping(ctx), cancel)()
+		req = req.WithContext(ctx)
 	}
 	if req.Body != nil && req.Body != http.NoBody {
 		body := &noted{ReadCloser: req.Body}

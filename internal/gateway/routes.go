@@ -25,12 +25,16 @@ const (
 	pagesPrefix    = "/v2/pages/"
 	appsPrefix     = "/v2/apps"
 	gitPrefix      = "/git/"
+	searchPath     = "/v2/search"
+	cleanupPrefix  = "/sys/cleanup/"
+	schedulesPath  = "/sys/schedules"
 )
 
 // ofServices tells whether a path is that of a service behind the gateway.
 func ofServices(path string) bool {
 	return strings.HasPrefix(path, servicesPrefix) || strings.HasPrefix(path, filesPrefix) || strings.HasPrefix(path, pagesPrefix) ||
-		strings.HasPrefix(path, appsPrefix) || strings.HasPrefix(path, gitPrefix)
+		strings.HasPrefix(path, appsPrefix) || strings.HasPrefix(path, gitPrefix) || path == searchPath ||
+		strings.HasPrefix(path, cleanupPrefix) || path == schedulesPath
 }
 
 // shows tells whether a request asks for something that may be for everybody: a page or a file, which browsers show.
@@ -45,6 +49,13 @@ func Routes() []Route {
 		{servicesPrefix + "/", Workspaces},
 		{servicesPrefix + "/{workspaceId}/events", Events},
 		{servicesPrefix + "/{workspaceId}/events/", Events},
+		{servicesPrefix + "/{workspaceId}/subscriptions", Events},
+		{servicesPrefix + "/{workspaceId}/subscriptions/", Events},
+		{servicesPrefix + "/{workspaceId}/search", Events},
+		{servicesPrefix + "/{workspaceId}/usage", Events},
+		{searchPath, Events},
+		{cleanupPrefix, Events},
+		{schedulesPath, Events},
 		{filesPrefix, Workspaces},
 		{pagesPrefix, Workspaces},
 		{appsPrefix, Workspaces},

@@ -15,6 +15,7 @@ type Server struct {
 	http     *http.Server
 	listener net.Listener
 	done     chan error
+	stopping context.CancelFunc // ends the streams
 }
 
 // ServerConfig is what a Server needs.
@@ -56,7 +57,9 @@ func Listen(ctx context.Context, cfg ServerConfig) (*Server, error) {
 	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
+	running, stopping := context.WithCancel(context.Background())
 	return &Server{
+		stopping: stopping,
 		listener: politeListener{Listener: listener, newID: cfg.NewID},
 		done:     make(chan error, 1),
 		http: &http.Server{
@@ -67,6 +70,9 @@ func Listen(ctx context.Context, cfg ServerConfig) (*Server, error) {
 			MaxHeaderBytes:    largest,
 			Protocols:         protocols,
 			ConnState:         takenOver,
+			BaseContext: func(net.Listener) context.Context {
+				return context.WithValue(context.Background(), stoppingKey{}, running)
+			},
 			// OPTIONS * is answered like every other request that is not for us.
 			DisableGeneralOptionsHandler: true,
 			ErrorLog:                     slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
@@ -91,8 +97,9 @@ func (s *Server) Start() {
 // Done tells when serving ended, and why.
 func (s *Server) Done() <-chan error { return s.done }
 
-// Stop takes no more connections, waits for the running requests, and cuts what is left when ctx ends.
+// Stop takes no more connections, ends the streams, waits for the running requests, and cuts what is left when ctx ends.
 func (s *Server) Stop(ctx context.Context) error {
+	s.stopping()
 	err := s.http.Shutdown(ctx)
 	if err != nil {
 		err = errors.Join(err, s.http.Close())

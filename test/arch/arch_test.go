@@ -36,23 +36,24 @@ func arrows() map[string]string {
 		"dsul":       "errs strictjson",
 		"failpoint":  "",
 		// contracts and their drivers
-		"sqldb":   "errs",
-		"bus":     "clock errs ident sqldb",
-		"kv":      "clock errs sqldb",
-		"blob":    "ident",
-		"egress":  "errs ident",
-		"gitcmd":  "",
-		"mail":    "clock ident sqldb",
-		"keyring": "access bus clock envelope errs sqldb",
+		"sqldb":    "errs",
+		"bus":      "clock errs ident sqldb",
+		"kv":       "clock errs sqldb",
+		"blob":     "ident",
+		"egress":   "errs ident",
+		"gitcmd":   "",
+		"mail":     "clock ident sqldb",
+		"keyring":  "access bus clock envelope errs sqldb",
+		"schedule": "clock dsul sqldb",
 		// services
 		"gateway":    "access blob bus clock config envelope errs httpx ident keyring kv mail readiness restapi sqldb strictjson",
 		"workspaces": "access blob bus clock dsul envelope errs failpoint gitcmd httpx ident readiness restapi sqldb strictjson vault",
-		"events":     "access bus clock envelope errs readiness restapi sqldb",
+		"events":     "access bus clock dsul envelope errs failpoint httpx ident readiness restapi schedule sqldb vault",
 		"automation": "clock readiness restapi sqldb",
 		// the edge
 		"backup": "",
-		"app": "access automation backup blob bus clock config egress errs events gateway gitcmd httpx ident keyring kv lifecycle mail readiness " +
-			"restapi sqldb telemetry vault workspaces",
+		"app": "access automation backup blob bus clock config dsul egress errs events gateway gitcmd httpx ident keyring kv lifecycle mail readiness " +
+			"restapi schedule sqldb telemetry vault workspaces",
 	}
 }
 

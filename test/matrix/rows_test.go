@@ -42,7 +42,7 @@ type row struct {
 // rows is the matrix, by method and path. An operation without a row fails the test.
 func rows() map[string]row {
 	all := map[string]row{}
-	for _, part := range []map[string]row{publicRows(), protocolRows(), pageRows(), accountRows(), adminRows(), workspaceRows(), definitionRows(), fileRows(), appRows(), shownRows(), archiveRows(), bulkRows(), gitRows(), versioningRows()} {
+	for _, part := range []map[string]row{publicRows(), protocolRows(), pageRows(), accountRows(), adminRows(), workspaceRows(), definitionRows(), fileRows(), appRows(), shownRows(), archiveRows(), bulkRows(), gitRows(), versioningRows(), webhookRows()} {
 		maps.Copy(all, part)
 	}
 	return all
@@ -195,6 +195,9 @@ func adminRows() map[string]row {
 		"DELETE /v2/service-accounts/{slug}":      {params: none, status: http.StatusNotFound},
 		"POST /v2/service-accounts/{slug}/rotate": {params: none, status: http.StatusNotFound},
 		"GET /v2/readiness":                       {},
+		"POST /sys/cleanup/indices":               {},
+		"POST /sys/cleanup/executed-events":       {},
+		"GET /sys/schedules":                      {},
 		// for other services only: the gateway does not route them
 		"GET /sys/readiness/workspaces": {policy: access.Public, status: http.StatusNotFound},
 		"GET /sys/readiness/events":     {policy: access.Public, status: http.StatusNotFound},
@@ -243,6 +246,9 @@ func workspaceRows() map[string]row {
 		"DELETE /v2/workspaces/{workspaceId}/permissions/{target}": {action: "manage_permissions", subject: ws, prepare: (*world).sharedOnce},
 		"POST /v2/workspaces/{workspaceId}/events":                 {action: "create", subject: ev, body: map[string]any{"events": []any{map[string]any{"type": "greeted", "payload": 1}}}},
 		"GET /v2/workspaces/{workspaceId}/events":                  {action: "read", subject: ev},
+		"POST /v2/workspaces/{workspaceId}/search":                 {action: "read", subject: ev, body: map[string]any{"query": map[string]any{"match_all": map[string]any{}}}},
+		"GET /v2/workspaces/{workspaceId}/usage":                   {action: "get_usage", subject: ws, query: "?afterDate=2026-01-01&beforeDate=2026-02-01"},
+		"POST /v2/search":                                          {body: map[string]any{"query": map[string]any{"match_all": map[string]any{}}}},
 	}
 }
 
@@ -278,6 +284,7 @@ func rights() map[string]string {
 		"delete secrets":                managers,
 		"create events":                 "editor " + managers,
 		"read events":                   "editor " + managers,
+		"get_usage workspaces":          managers,
 		"update apps":                   "editor " + managers,
 		"delete apps":                   managers,
 		"read files":                    "editor keyW-files low-scope " + managers,

@@ -128,8 +128,10 @@ func (w *world) fill(admin, stranger *apptest.Client) {
 	maps.Copy(w.params, w.file(admin, w.w))
 	maps.Copy(w.params, w.apps(admin))
 	maps.Copy(w.params, w.pages(admin))
+	maps.Copy(w.params, w.webhook(admin, w.w))
 	theirs := w.file(stranger, w.w2)
 	w.others["fileId"], w.others["fileId..."] = theirs["fileId"], theirs["fileId"]
+	maps.Copy(w.others, w.webhook(stranger, w.w2))
 }
 
 func as(token string) func(*apptest.Client) *apptest.Client {

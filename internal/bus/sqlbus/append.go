@@ -71,7 +71,7 @@ func appendTx(ctx context.Context, tx *sqldb.Tx, now time.Time, records []bus.Re
 		events[i].Position = part.next
 		part.next += bus.Step
 	}
-	return events, insert(ctx, tx, events)
+	return events, insert(ctx, tx, events, transience(records))
 }
 
 // reserve takes count positions of a partition and returns the first. They are at or after now, and after everything
@@ -87,27 +87,38 @@ func reserve(ctx context.Context, tx *sqldb.Tx, now time.Time, partition, count 
 	return last - rest, err
 }
 
+// transience is the column that tells transient records.
+func transience(records []bus.Record) []int64 {
+	column := make([]int64, len(records))
+	for i, r := range records {
+		if r.Transient {
+			column[i] = 1
+		}
+	}
+	return column
+}
+
 // insert stores the events, many to a statement. Powers of two keep the number of different statements small, so that
 // PostgreSQL parses each of them once.
-func insert(ctx context.Context, tx *sqldb.Tx, events []bus.Event) error {
+func insert(ctx context.Context, tx *sqldb.Tx, events []bus.Event, transient []int64) error {
 	const largest = 128
 	for size := largest; len(events) > 0; {
 		if size > len(events) {
 			size /= 2
 			continue
 		}
-		if err := insertRows(ctx, tx, events[:size]); err != nil {
+		if err := insertRows(ctx, tx, events[:size], transient); err != nil {
 			return fmt.Errorf("insert: %w", err)
 		}
-		events = events[size:]
+		events, transient = events[size:], transient[size:]
 	}
 	return nil
 }
 
-func insertRows(ctx context.Context, tx *sqldb.Tx, events []bus.Event) error {
-	const columns = 5
+func insertRows(ctx context.Context, tx *sqldb.Tx, events []bus.Event, transient []int64) error {
+	const columns = 6
 	var query strings.Builder
-	query.WriteString(`INSERT INTO bus_events (partition, pos, workspace_id, type, body) VALUES `)
+	query.WriteString(`INSERT INTO bus_events (partition, pos, workspace_id, type, body, transient) VALUES `)
 	args := make([]any, 0, len(events)*columns)
 	for i, e := range events {
 		if i > 0 {
@@ -122,7 +133,7 @@ func insertRows(ctx context.Context, tx *sqldb.Tx, events []bus.Event) error {
 			query.WriteString(strconv.Itoa(i*columns + column + 1))
 		}
 		query.WriteByte(')')
-		args = append(args, e.Position.Partition(), int64(e.Position), e.WorkspaceID, e.Type, string(e.Body))
+		args = append(args, e.Position.Partition(), int64(e.Position), e.WorkspaceID, e.Type, string(e.Body), transient[i])
 	}
 	_, err := tx.Exec(ctx, query.String(), args...)
 	return err

@@ -29,8 +29,7 @@ func (l *Log) Lag(ctx context.Context, name string) (int64, error) {
 	return lag, nil
 }
 
-// Wait returns as soon as a partition holds an event after the position, with the position of its newest one. It is for
-// readers that keep no cursor, such as a live feed.
+// Wait returns as soon as a partition holds an event after the position, with the position of its newest one.
 func (l *Log) Wait(ctx context.Context, partition int, after bus.Position) (bus.Position, error) {
 	return l.heads.wait(ctx, partition, after)
 }

@@ -36,7 +36,7 @@ const defaultLimit = 100
 // Page reads events of a workspace, newest first unless asked otherwise.
 func Page(ctx context.Context, r sqldb.Reader, workspaceID string, query PageQuery) ([]bus.Event, error) {
 	text, args := pageSQL(workspaceID, query)
-	events, err := sqldb.All(ctx, r, scanEvent, text, args...)
+	events, err := sqldb.All(ctx, r, ScanEvent, text, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read the events of a workspace: %w", err)
 	}
@@ -58,8 +58,8 @@ func Count(ctx context.Context, r sqldb.Reader, workspaceID string, query PageQu
 
 const selectEvents = `SELECT pos, workspace_id, type, body FROM bus_events `
 
-// scanEvent is the one place where a row becomes an event.
-func scanEvent(rows *sql.Rows) (e bus.Event, err error) {
+// ScanEvent is the one place where a row becomes an event.
+func ScanEvent(rows *sql.Rows) (e bus.Event, err error) {
 	var body []byte
 	err = rows.Scan(&e.Position, &e.WorkspaceID, &e.Type, &body)
 	e.Body = body
@@ -74,7 +74,7 @@ func matching(workspaceID string, query PageQuery) (where string, args []any) {
 		return "$" + strconv.Itoa(len(args))
 	}
 	var b strings.Builder
-	b.WriteString(`WHERE workspace_id = $1`)
+	b.WriteString(`WHERE workspace_id = $1 AND transient = 0`)
 	if query.Where != "" {
 		b.WriteString(` AND (` + query.Where + `)`)
 	}
@@ -109,7 +109,7 @@ func pageSQL(workspaceID string, query PageQuery) (string, []any) {
 
 // Get reads one event of a workspace; sqldb.IsNotFound tells that there is none.
 func Get(ctx context.Context, r sqldb.Reader, workspaceID string, position bus.Position) (bus.Event, error) {
-	events, err := sqldb.All(ctx, r, scanEvent,
+	events, err := sqldb.All(ctx, r, ScanEvent,
 		selectEvents+`WHERE partition = $1 AND pos = $2 AND workspace_id = $3`,
 		position.Partition(), int64(position), workspaceID)
 	if err == nil && len(events) == 0 {
@@ -123,7 +123,7 @@ func Get(ctx context.Context, r sqldb.Reader, workspaceID string, position bus.P
 
 // Following reads the next events of a partition after a position, oldest first.
 func Following(ctx context.Context, r sqldb.Reader, partition int, after bus.Position, limit int) ([]bus.Event, error) {
-	events, err := sqldb.All(ctx, r, scanEvent,
+	events, err := sqldb.All(ctx, r, ScanEvent,
 		selectEvents+`WHERE partition = $1 AND pos > $2 ORDER BY pos LIMIT $3`, partition, int64(after), limit)
 	if err != nil {
 		return nil, fmt.Errorf("read the events of a partition: %w", err)

@@ -18,7 +18,6 @@ import (
 	"atelier/internal/access"
 	"atelier/internal/bus"
 	"atelier/internal/bus/sqlbus"
-	"atelier/internal/clock"
 	"atelier/internal/envelope"
 	"atelier/internal/errs"
 	"atelier/internal/events/service"
@@ -40,6 +39,8 @@ type house struct {
 	log    bus.Log
 	rules  *access.Enforcer
 	keys   *access.Keys
+	clock  *ticking
+	whole  *service.Service
 	door   http.Handler
 	ann    *caller
 	bob    *caller
@@ -51,12 +52,12 @@ type house struct {
 func each(t *testing.T, run func(t *testing.T, h *house)) {
 	t.Helper()
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { run(t, newHouse(t, db)) },
-		sqlbus.Migrations(), restapi.Migrations(), access.Migrations())
+		sqlbus.Migrations(), restapi.Migrations(), access.Migrations(), service.Migrations())
 }
 
 func newHouse(t *testing.T, db *sqldb.DB) *house {
 	t.Helper()
-	clk := clock.NewManual(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	clk := newTicking(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	log, err := sqlbus.Open(db, clk, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -66,11 +67,12 @@ func newHouse(t *testing.T, db *sqldb.DB) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{t: t, db: db, log: log, rules: access.NewEnforcer(clk), keys: access.NewKeys(clk, ident.Source{})}
-	h.door = service.New(service.Deps{
+	h := &house{t: t, db: db, log: log, clock: clk, rules: access.NewEnforcer(clk), keys: access.NewKeys(clk, ident.Source{})}
+	h.whole = service.New(service.Deps{
 		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Clock: clk, DB: db, Bus: log, Cursors: cursors, Access: h.rules,
 		Resolve: resolve, MaxBody: 1 << 20, MaxLen: 100_000,
-	}).API.Handler()
+	})
+	h.door = h.whole.API.Handler()
 	h.ann, h.bob, h.eve, h.nobody = h.user("ann"), h.user("bob"), h.user("eve"), h.as(access.Principal{})
 	h.root = h.user("root")
 	h.root.who.SuperAdmin = true

@@ -4,12 +4,17 @@ package service
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"atelier/internal/access"
 	"atelier/internal/bus"
 	"atelier/internal/clock"
+	"atelier/internal/events/internal/cleanup"
 	"atelier/internal/events/internal/engine"
+	"atelier/internal/events/internal/feed"
 	"atelier/internal/events/internal/rest"
+	"atelier/internal/events/internal/webhooks"
+	"atelier/internal/ident"
 	"atelier/internal/readiness"
 	"atelier/internal/restapi"
 	"atelier/internal/sqldb"
@@ -19,6 +24,7 @@ import (
 type Deps struct {
 	Log     *slog.Logger
 	Clock   clock.Clock
+	IDs     ident.Source
 	DB      *sqldb.DB
 	Bus     bus.Log
 	Cursors *restapi.Cursors
@@ -29,18 +35,43 @@ type Deps struct {
 	MaxBody int64
 	// MaxLen is the largest event, in characters.
 	MaxLen int
+	// SearchTimeout is how long a search may take; zero does not limit.
+	SearchTimeout time.Duration
+	// Known tells which of some workspaces there are, the bin included.
+	Known func(ctx context.Context, r sqldb.Reader, ids []string) ([]string, error)
+	// Cleanup says which events are removed, and when.
+	Cleanup Cleanup
+	// Webhooks is what the delivery of events needs.
+	Webhooks Webhooks
 }
 
 // Service is the running service.
-type Service struct{ API *restapi.API }
+type Service struct {
+	API *restapi.API
+	hub *feed.Hub
+
+	deps     Deps
+	cleanup  *cleanup.Cleanup
+	webhooks *webhooks.Webhooks
+}
+
+// StopFeeds ends the live feeds and waits until everybody who listens has left.
+func (s *Service) StopFeeds(ctx context.Context) error { return s.hub.Close(ctx) }
 
 // New puts the service together.
 func New(deps Deps) *Service {
-	e := &engine.Engine{DB: deps.DB, Bus: deps.Bus, Access: deps.Access, Resolve: deps.Resolve, MaxLen: deps.MaxLen}
+	e := &engine.Engine{DB: deps.DB, Bus: deps.Bus, Access: deps.Access, Resolve: deps.Resolve, MaxLen: deps.MaxLen, SearchTimeout: deps.SearchTimeout}
 	api := restapi.New(restapi.Config{Service: "events", Log: deps.Log, Clock: deps.Clock, DB: deps.DB, MaxBody: deps.MaxBody})
-	rest.RegisterEvents(api, e, deps.Cursors)
+	hub := feed.NewHub(feed.Deps{Log: deps.Log, Clock: deps.Clock, DB: deps.DB, Bus: deps.Bus})
+	rest.RegisterEvents(api, e, deps.Cursors, &rest.Live{Engine: e, Hub: hub, Clock: deps.Clock, IDs: deps.IDs, Errors: api.Errors()})
+	rest.RegisterSearch(api, e)
+	rest.RegisterUsage(api, e)
+	hooks := newWebhooks(deps)
+	rest.RegisterSubscriptions(api, hooks, deps.Cursors)
+	cleaner := newCleanup(deps)
+	rest.RegisterCleanup(api, cleaner, deps.DB, deps.IDs)
 	readiness.Register(api, "events", deps.Checker)
-	return &Service{API: api}
+	return &Service{API: api, hub: hub, deps: deps, cleanup: cleaner, webhooks: hooks}
 }
 
 // Describe returns the service's API without a service, for the OpenAPI document.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"atelier/internal/access"
 	"atelier/internal/bus"
@@ -23,6 +24,8 @@ type Engine struct {
 	// comes back as it is: no workspace has that id.
 	Resolve func(ctx context.Context, r sqldb.Reader, ref string) (string, error)
 	MaxLen  int
+	// SearchTimeout is how long a search may take; zero does not limit.
+	SearchTimeout time.Duration
 }
 
 // Emit stores events in the order given; all of them or, when one is refused, none. They are durable when it returns.

@@ -2,10 +2,15 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"atelier/internal/access"
+	"atelier/internal/bus"
 	"atelier/internal/bus/sqlbus"
 	"atelier/internal/envelope"
+	"atelier/internal/errs"
+	"atelier/internal/events/internal/query"
+	"atelier/internal/events/internal/store"
 )
 
 // Feed is the events of a workspace that a caller may read.
@@ -13,6 +18,9 @@ type Feed struct {
 	engine      *Engine
 	workspaceID string
 	readable    access.Filter
+	// everywhere is all workspaces, or those that fit.
+	everywhere bool
+	fitting    func(workspaceID string) bool
 }
 
 // Open gives the events of a workspace that the caller may read. Somebody who may read none is refused.
@@ -49,27 +57,74 @@ func columns(dialect access.Dialect, workspaceID string) access.List {
 	}
 }
 
+// Listing is a page of events that is asked for.
+type Listing struct {
+	Filter query.Filter
+	// After and Before bound the positions; both are exclusive, and zero does not limit.
+	After, Before bus.Position
+	Offset, Limit int
+	// Ascending gives the oldest first.
+	Ascending bool
+}
+
 // Page reads events. An event is there as soon as its emitter has the answer.
-func (f *Feed) Page(ctx context.Context, query sqlbus.PageQuery) ([]envelope.Event, error) {
-	stored, err := sqlbus.Page(ctx, f.engine.DB, f.workspaceID, f.only(query))
+func (f *Feed) Page(ctx context.Context, asked Listing) ([]envelope.Event, error) {
+	ctx, done := f.engine.limited(ctx)
+	defer done()
+	found, err := f.engine.store().Page(ctx, f.search(asked), asked.Offset, asked.Limit)
 	if err != nil {
-		return nil, err
+		return nil, inTime(ctx, err)
 	}
-	return read(stored)
-}
-
-// Count tells how many events match, up to MaxCount.
-func (f *Feed) Count(ctx context.Context, query sqlbus.PageQuery) (int, error) {
-	return sqlbus.Count(ctx, f.engine.DB, f.workspaceID, f.only(query), MaxCount)
-}
-
-// only narrows a query to what the caller may read, before pages are cut and events are counted.
-func (f *Feed) only(query sqlbus.PageQuery) sqlbus.PageQuery {
-	if !f.readable.Everything {
-		query.Where, query.Args = f.readable.SQL, f.readable.Args
+	events := make([]envelope.Event, 0, len(found))
+	for _, d := range found {
+		event, err := d.Event()
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, event)
 	}
-	return query
+	return events, nil
 }
 
-// MaxCount is where counting stops: more than that is not a list that anybody pages through.
-const MaxCount = 10_000
+// Count tells how many events match, up to MaxCount. False means that it would take too long to find out.
+func (f *Feed) Count(ctx context.Context, asked Listing) (int, bool, error) {
+	ctx, done := f.engine.limited(ctx)
+	defer done()
+	count, counted, err := f.engine.store().Count(ctx, f.search(asked), MaxCount, countPatience)
+	return count, counted, inTime(ctx, err)
+}
+
+// search is what the caller may read of what is asked for: before pages are cut and events are counted.
+func (f *Feed) search(asked Listing) store.Search {
+	return store.Search{
+		WorkspaceID: f.workspaceID, Everywhere: f.everywhere, Fitting: f.fitting, Readable: f.readable,
+		Filter: asked.Filter, After: asked.After, Before: asked.Before, Ascending: asked.Ascending,
+	}
+}
+
+const (
+	// MaxCount is where counting stops: more than that is not a list that anybody pages through.
+	MaxCount = 10_000
+	// countPatience is how many events are looked at to count those that match, where the database cannot count them.
+	countPatience = 1_000
+)
+
+func (e *Engine) store() *store.Store { return &store.Store{DB: e.DB} }
+
+// limited bounds how long a search may take.
+func (e *Engine) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if e.SearchTimeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, e.SearchTimeout, errTooLong)
+}
+
+var errTooLong = errors.New("the search took too long")
+
+// inTime tells whose fault it is that a search did not end: a search that took too long is the asker's.
+func inTime(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errTooLong) {
+		return errs.New(errs.GatewayTimeout, "The search took too long; ask for certain types, or for a shorter time.").Because(err)
+	}
+	return err
+}

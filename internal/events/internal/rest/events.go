@@ -4,17 +4,17 @@ package rest
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"atelier/internal/access"
 	"atelier/internal/bus"
-	"atelier/internal/bus/sqlbus"
 	"atelier/internal/envelope"
 	"atelier/internal/errs"
 	"atelier/internal/events/internal/engine"
+	"atelier/internal/events/internal/query"
 	"atelier/internal/restapi"
 )
 
@@ -39,14 +39,23 @@ type emitInput struct {
 type emitOutput struct{ Body []envelope.Event }
 
 type listInput struct {
+	LiveInput
+
+	restapi.AnyQuery
+
 	WorkspaceID string `path:"workspaceId" maxLength:"80" doc:"The workspace's id, or slug: and its slug."`
-	Page        int    `query:"page" minimum:"0" maximum:"10000" doc:"Which page, counted from 0. Ignored when a cursor is given, which costs less on later pages."`
+	Page        int    `query:"page" minimum:"0" maximum:"10000" doc:"Which page, counted from 0, of the first 10,000 events. Ignored when a cursor is given, which leads to all of them and costs less."`
 	Limit       int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"How many events at most."`
 	Sort        string `query:"sort" enum:"asc,desc" default:"desc" doc:"Oldest or newest first."`
-	Types       string `query:"types" maxLength:"4000" doc:"Only these types, as a comma list."`
-	BeforeID    string `query:"beforeId" maxLength:"40" doc:"Only events older than this one."`
-	AfterID     string `query:"afterId" maxLength:"40" doc:"Only events newer than this one."`
 	Cursor      string `query:"cursor" maxLength:"2048" doc:"Continue where the previous answer ended: the cursor in its Link header."`
+
+	Types            string `query:"types" maxLength:"4000" doc:"Only these types, as a comma list."`
+	Text             string `query:"text" maxLength:"1000" doc:"Only events in which all of this occurs: words, \"several words in a row\", beginnings of words*, field:value; with - before it, what must not occur."`
+	AfterDate        string `query:"afterDate" maxLength:"40" doc:"Only events after this time, a date or milliseconds since 1970."`
+	BeforeDate       string `query:"beforeDate" maxLength:"40" doc:"Only events before this time, a date or milliseconds since 1970."`
+	AfterID          string `query:"afterId" maxLength:"40" doc:"Only events newer than this one."`
+	BeforeID         string `query:"beforeId" maxLength:"40" doc:"Only events older than this one."`
+	AppInstanceDepth int    `query:"appInstanceDepth" minimum:"0" doc:"Only events of apps up to this depth, and of the workspace itself; 1 unless this or source.appInstanceDepth is given."`
 }
 
 // EventList is a page of events.
@@ -57,13 +66,13 @@ type EventList struct {
 }
 
 type listOutput struct {
-	Total string `header:"X-Total-Count" doc:"How many events match; absent beyond 10,000, and on pages reached by a cursor."`
+	Total string `header:"X-Total-Count" doc:"How many events match; absent beyond 10,000, where counting would take long, and on pages reached by a cursor."`
 	Link  string `header:"Link" doc:"The next page, as rel=\"next\"; absent on the last one."`
-	Body  EventList
+	Body  restapi.Body
 }
 
 // RegisterEvents adds the operations on events.
-func RegisterEvents(api *restapi.API, e *engine.Engine, cursors *restapi.Cursors) {
+func RegisterEvents(api *restapi.API, e *engine.Engine, cursors *restapi.Cursors, live *Live) {
 	const path = "/v2/workspaces/{workspaceId}/events"
 	denied := []errs.Code{errs.WorkspaceAccessDenied, errs.NotFound}
 	restapi.Register(api, restapi.Operation{
@@ -80,61 +89,60 @@ func RegisterEvents(api *restapi.API, e *engine.Engine, cursors *restapi.Cursors
 	})
 	restapi.Register(api, restapi.Operation{
 		ID: "listEvents", Method: http.MethodGet, Path: path, Tag: "Events", Policy: access.ByRules, Scope: access.EventsRead,
-		Summary: "List events", Description: "The events of a workspace that the caller may read, newest first unless asked otherwise.", Errors: denied,
-	}, func(ctx context.Context, in *listInput) (*listOutput, error) { return list(ctx, e, cursors, in) })
+		Summary: "List events", Description: "The events of a workspace that the caller may read, newest first unless asked otherwise. " +
+			"Every other parameter is a dotted path into the event, such as source.userId or payload.order.id: given several times, or as name[0], any of its values will do; " +
+			"* is any text; an empty value in a list means that there is none.",
+		Errors: append(denied, errs.GatewayTimeout), Repeated: true,
+		Once: true, Gives: []restapi.Media{{Type: "application/json", Of: EventList{}}, {Type: "text/event-stream", Of: ""}},
+	}, func(ctx context.Context, in *listInput) (*listOutput, error) {
+		if in.live() {
+			return &listOutput{Body: live.answer(in.WorkspaceID)}, nil
+		}
+		return list(ctx, e, cursors, in)
+	})
 }
 
 // maxEmit is larger than other bodies: a batch of events is mostly payload.
 const maxEmit = 4 << 20
 
 func list(ctx context.Context, e *engine.Engine, cursors *restapi.Cursors, in *listInput) (*listOutput, error) {
-	filters := url.Values{"sort": {in.Sort}, "limit": {strconv.Itoa(in.Limit)}}
-	query := sqlbus.PageQuery{Limit: in.Limit + 1, Offset: in.Page * in.Limit, Ascending: in.Sort == "asc"}
-	if in.Types != "" {
-		query.Types = strings.Split(in.Types, ",")
-		filters.Set("types", in.Types)
+	filter, err := in.filter()
+	if err != nil {
+		return nil, err
 	}
-	for _, bound := range []struct {
-		name, id string
-		into     *bus.Position
-	}{{"beforeId", in.BeforeID, &query.Before}, {"afterId", in.AfterID, &query.After}} {
-		if bound.id == "" {
-			continue
-		}
-		position, err := bus.ParseID(bound.id)
-		if err != nil {
-			return nil, errs.Parameter(bound.name, "use the id of an event")
-		}
-		*bound.into = position
-		filters.Set(bound.name, bound.id)
+	asked := engine.Listing{Filter: filter, Limit: in.Limit + 1, Offset: in.Page * in.Limit, Ascending: in.Sort == "asc"}
+	if in.Cursor == "" && asked.Offset+in.Limit > engine.MaxCount {
+		return nil, errs.Parameter("page", "pages lead to the first 10,000 events; follow the Link header to read on, or ask for a time")
 	}
+	filters := in.filters()
 	feed, err := e.Open(ctx, in.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
 	out := &listOutput{}
 	if in.Cursor == "" {
-		total, err := feed.Count(ctx, query)
+		total, counted, err := feed.Count(ctx, asked)
 		if err != nil {
 			return nil, err
 		}
-		if total < engine.MaxCount {
+		if counted && total < engine.MaxCount {
 			out.Total = strconv.Itoa(total)
 		}
 	}
 	scope := "events/" + in.WorkspaceID + "?" + filters.Encode()
-	if err := resume(ctx, cursors, scope, in.Cursor, &query); err != nil {
+	if err := resume(ctx, cursors, scope, in.Cursor, &asked); err != nil {
 		return nil, err
 	}
-	found, err := feed.Page(ctx, query)
+	found, err := feed.Page(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
-	out.Body.Result.Events = found
 	if len(found) <= in.Limit {
-		return out, nil
+		return out, out.write(found)
 	}
-	out.Body.Result.Events = found[:in.Limit]
+	if err := out.write(found[:in.Limit]); err != nil {
+		return nil, err
+	}
 	cursor, err := cursors.Seal(ctx, scope, found[in.Limit-1].ID)
 	if err != nil {
 		return nil, err
@@ -144,8 +152,19 @@ func list(ctx context.Context, e *engine.Engine, cursors *restapi.Cursors, in *l
 	return out, nil
 }
 
-// resume narrows the query to what follows the place of the cursor.
-func resume(ctx context.Context, cursors *restapi.Cursors, scope, cursor string, query *sqlbus.PageQuery) error {
+// write makes the body of an answer with these events.
+func (o *listOutput) write(found []envelope.Event) error {
+	var list EventList
+	list.Result.Events = found
+	stream, err := restapi.Answer(http.StatusOK, list)
+	if err == nil {
+		o.Body = stream.Body
+	}
+	return err
+}
+
+// resume narrows what is asked to what follows the place of the cursor.
+func resume(ctx context.Context, cursors *restapi.Cursors, scope, cursor string, asked *engine.Listing) error {
 	if cursor == "" {
 		return nil
 	}
@@ -157,11 +176,30 @@ func resume(ctx context.Context, cursors *restapi.Cursors, scope, cursor string,
 	if err != nil {
 		return errs.Parameter("cursor", "use the cursor of a previous answer")
 	}
-	query.Offset = 0
-	if query.Ascending {
-		query.After = position
+	asked.Offset = 0
+	if asked.Ascending {
+		asked.After = position
 	} else {
-		query.Before = position
+		asked.Before = position
 	}
 	return nil
+}
+
+// paging are the parameters that say which part of a list is asked for, and how. All others say of what.
+func paging() []string { return []string{"page", "limit", "sort", "cursor", "sse", "lastEventId"} }
+
+// filter is what is asked of the events.
+func (in *listInput) filter() (query.Filter, error) {
+	return query.FromParameters(in.Query(), paging()...)
+}
+
+// filters are the parameters that lead to other pages of the same list.
+func (in *listInput) filters() url.Values {
+	filters := maps.Clone(in.Query())
+	for _, name := range paging() {
+		filters.Del(name)
+	}
+	filters.Set("sort", in.Sort)
+	filters.Set("limit", strconv.Itoa(in.Limit))
+	return filters
 }

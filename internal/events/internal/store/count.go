@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strconv"
+	"strings"
+
+	"atelier/internal/bus"
+	"atelier/internal/bus/sqlbus"
+	"atelier/internal/errs"
+	"atelier/internal/events/internal/query"
+	"atelier/internal/sqldb"
+)
+
+// Count tells how many events match, up to most. False means that it was not found out: the database alone cannot tell, and
+// more than patience events would have to be looked at.
+func (s *Store) Count(ctx context.Context, search Search, most, patience int) (count int, counted bool, err error) {
+	p := search.plan()
+	switch {
+	case p.Nothing:
+		return 0, true, nil
+	case p.Exact && !p.Shallow && !search.Everywhere && search.Readable.Everything:
+		count, err = s.indexed(ctx, search.WorkspaceID, p, most)
+		return count, true, err
+	case p.Exact && !p.Shallow && !search.Everywhere:
+		q := search.where(p)
+		q.Types = p.Types
+		count, err = sqlbus.Count(ctx, s.DB, search.WorkspaceID, q, most)
+		return count, true, err
+	}
+	events, seen := s.streams(search, p), 0
+	for count < most {
+		event, ok, err := events.next(ctx)
+		if err != nil || !ok {
+			return count, true, err
+		}
+		if seen++; seen > patience {
+			return count, false, nil
+		}
+		if (search.Fitting == nil || search.Fitting(event.WorkspaceID)) && search.Filter.Match(query.Read(event)) {
+			count++
+		}
+	}
+	return count, true, nil
+}
+
+// indexed counts the events of a workspace that a plan holds, up to most unless that is zero. An index knows them all, but
+// not which of them are transient: those are few, and looked up apart.
+func (s *Store) indexed(ctx context.Context, workspaceID string, p query.Plan, most int) (int, error) {
+	passing, err := s.transient(ctx, workspaceID, p)
+	if err != nil {
+		return 0, err
+	}
+	if most > 0 {
+		most += len(passing)
+	}
+	count, err := s.all(ctx, workspaceID, p, most)
+	return count - len(passing), err
+}
+
+// all counts events without asking whether they are transient, up to most unless that is zero.
+func (s *Store) all(ctx context.Context, workspaceID string, p query.Plan, most int) (count int, err error) {
+	where, args := conditions(`workspace_id = $1`, workspaceID, p)
+	text := `SELECT COUNT(*) FROM bus_events ` + where
+	if most > 0 {
+		args = append(args, most)
+		text = `SELECT COUNT(*) FROM (SELECT 1 FROM bus_events ` + where + ` LIMIT $` + strconv.Itoa(len(args)) + `) AS matching`
+	}
+	err = s.DB.QueryRow(ctx, text, args...).Scan(&count)
+	return count, errs.Wrap(err, "count the events of a workspace")
+}
+
+// passing is a transient event.
+type passing struct {
+	at        bus.Position
+	eventType string
+}
+
+// transient lists the transient events within a plan. They have an index of their own; the others would be read in vain, so
+// the workspace is asked for in a way that they cannot serve.
+func (s *Store) transient(ctx context.Context, workspaceID string, p query.Plan) ([]passing, error) {
+	where, args := conditions(`transient = 1 AND workspace_id || '' = $1`, workspaceID, query.Plan{After: p.After, Before: p.Before})
+	all, err := sqldb.All(ctx, s.DB, func(rows *sql.Rows) (e passing, err error) {
+		err = rows.Scan(&e.at, &e.eventType)
+		return e, err
+	}, `SELECT pos, type FROM bus_events `+where, args...)
+	if p.Types != nil {
+		all = slices.DeleteFunc(all, func(e passing) bool { return !slices.Contains(p.Types, e.eventType) })
+	}
+	return all, errs.Wrap(err, "list the transient events of a workspace")
+}
+
+// conditions are those that an index of the workspace's events can decide.
+func conditions(first, workspaceID string, p query.Plan) (string, []any) {
+	args := []any{workspaceID}
+	var b strings.Builder
+	b.WriteString(`WHERE ` + first)
+	bind := func(before string, value any, after string) {
+		args = append(args, value)
+		b.WriteString(before + "$" + strconv.Itoa(len(args)) + after)
+	}
+	if p.After > 0 {
+		bind(` AND pos > `, int64(p.After), "")
+	}
+	if p.Before > 0 {
+		bind(` AND pos < `, int64(p.Before), "")
+	}
+	for i, eventType := range p.Types {
+		before, after := `, `, ""
+		if i == 0 {
+			before = ` AND type IN (`
+		}
+		if i == len(p.Types)-1 {
+			after = `)`
+		}
+		bind(before, eventType, after)
+	}
+	return b.String(), args
+}
