@@ -154,7 +154,7 @@ func TestBulkImportAtStart(t *testing.T) {
 			s.instance()
 		}
 		s.until(func() bool {
-			s.clk.Advance(time.Second)
+			s.clk.Advance(200 * time.Millisecond) // slowly: a lease is a few seconds
 			return len(s.events(platform, "workspaces.bulkImport.completed")) >= 2
 		})
 		for range 100 {
