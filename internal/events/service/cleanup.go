@@ -19,7 +19,7 @@ type Cleanup struct {
 
 // newCleanup is what removes events.
 func newCleanup(deps Deps) *cleanup.Cleanup {
-	return &cleanup.Cleanup{Settings: deps.Cleanup.Settings, Log: deps.Log, Clock: deps.Clock, DB: deps.DB, Bus: deps.Bus, Known: deps.Known}
+	return &cleanup.Cleanup{Settings: deps.Cleanup.Settings, Clock: deps.Clock, DB: deps.DB, Bus: deps.Bus, Known: deps.Known}
 }
 
 // Schedules does what is due at times, until ctx ends.

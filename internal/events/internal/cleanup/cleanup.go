@@ -4,20 +4,17 @@ package cleanup
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"strconv"
 	"time"
 
+	"atelier/internal/access"
 	"atelier/internal/bus"
 	"atelier/internal/clock"
 	"atelier/internal/envelope"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 )
-
-// Platform is the workspace of the platform itself, whose events only their age removes.
-const Platform = "platform"
 
 // Settings say what is removed. A number of days that is not positive turns its rule off.
 type Settings struct {
@@ -34,7 +31,6 @@ type Settings struct {
 // Cleanup removes events.
 type Cleanup struct {
 	Settings
-	Log   *slog.Logger
 	Clock clock.Clock
 	DB    *sqldb.DB
 	Bus   bus.Log
@@ -91,7 +87,7 @@ func (c *Cleanup) Sweep(ctx context.Context, dryRun bool) (report Sweeping, err 
 
 // tell emits what was done.
 func (c *Cleanup) tell(ctx context.Context, payload map[string]any) error {
-	record, err := envelope.Native(ctx, "events", Platform, "events.cleaned", payload)
+	record, err := envelope.Native(ctx, "events", access.PlatformWorkspace, "events.cleaned", payload)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"atelier/internal/access"
 	"atelier/internal/bus"
 	"atelier/internal/sqldb"
 )
@@ -55,11 +56,12 @@ func (c *Cleanup) deleted(ctx context.Context, dryRun bool) (Removed, error) {
 	return c.removeAll(ctx, dryRun, gone, `workspace_id = $1 AND pos < $2`, int64(before))
 }
 
-// quiet lists the workspaces whose newest event is before a position and that have at most so many.
+// quiet lists the workspaces whose newest event is before a position and that have at most so many. That of the platform is none of
+// them: only their age removes its events.
 func (c *Cleanup) quiet(ctx context.Context, before bus.Position, most int64) ([]string, error) {
 	return sqldb.All(ctx, c.DB, func(rows *sql.Rows) (id string, err error) { return id, rows.Scan(&id) },
 		`SELECT workspace_id FROM bus_events WHERE workspace_id <> $1 AND workspace_id <> ''
-		GROUP BY workspace_id HAVING MAX(pos) < $2 AND COUNT(*) <= $3 ORDER BY workspace_id`, Platform, int64(before), most)
+		GROUP BY workspace_id HAVING MAX(pos) < $2 AND COUNT(*) <= $3 ORDER BY workspace_id`, access.PlatformWorkspace, int64(before), most)
 }
 
 // removeAll removes what a condition selects of some workspaces, or counts which of them have any.
