@@ -37,6 +37,22 @@ func TestRevokeTheSigningKey(t *testing.T) {
 	})
 }
 
+// The id of one key in 64 is shorter than the others, because it leaves out a leading dash.
+func TestFindAKeyWithAShortID(t *testing.T) {
+	t.Parallel()
+	once(t, func(t *testing.T, h *house) {
+		a, b := h.gateway(), h.gateway()
+		token, kid := signed(t, a)
+		for len(kid) == 43 {
+			h.revoke(a, kid)
+			token, kid = signed(t, a)
+		}
+		if !accepts(t, b, token) {
+			t.Errorf("the key %s is not known to the other instance", kid)
+		}
+	})
+}
+
 func TestRevokeWithTheNextKeyReady(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, h *house) {

@@ -12,8 +12,8 @@ const (
 	lookPause = time.Second
 	// lookTimeout is how long a look that a token caused may take.
 	lookTimeout = 2 * time.Second
-	// kidLength is the length of every id: a SHA-256 thumbprint in base64url.
-	kidLength = 43
+	// maxKID is the length of the longest id: a SHA-256 thumbprint in base64url, of which leading dashes are left out.
+	maxKID = 43
 	// maxAbsent bounds the ids that are remembered as unknown.
 	maxAbsent = 1024
 )
@@ -24,7 +24,7 @@ func (r *Ring) Find(ctx context.Context, kid string) (*jose.JSONWebKey, bool) {
 	if key, ok := r.known(kid); ok {
 		return key, true
 	}
-	if len(kid) != kidLength || !r.lookFor(ctx, kid) {
+	if len(kid) > maxKID || !r.lookFor(ctx, kid) {
 		return nil, false
 	}
 	return r.known(kid)
