@@ -48,6 +48,10 @@ crash: ## Kill the server a hundred times under write load and look for lost wri
 syncs: ## Run a thousand random sequences of edits, pushes, pulls, conflicts and kills against a model, and a hundred racing pushers
 	SYNC_SEQUENCES=1000 SYNC_PUSHERS=100 SYNC_MEGABYTES=100 go test -count=1 -timeout 4h -v ./test/sync
 
+.PHONY: ledger
+ledger: ## Emit a million events from 64 writers over fifty kills, and compare what is stored, followed and received
+	TEST_WEBHOOKS=$$(scripts/webhooks) LEDGER_EVENTS=1000000 LEDGER_KILLS=50 go test -count=1 -timeout 2h -v ./test/ledger
+
 .PHONY: rotation
 rotation: ## Rotate the signing keys every two seconds for a minute under load (needs TEST_POSTGRES_URL)
 	ROTATION_SECONDS=60 go test -count=1 -timeout 30m -run TestRotation -v ./test/rotation
