@@ -32,8 +32,12 @@ func buildWorkspaces(ctx context.Context, s *services) error {
 	if err != nil {
 		return err
 	}
+	clk, err := p.sharedClock(ctx)
+	if err != nil {
+		return err
+	}
 	service := workspaces.New(workspaces.Deps{
-		Log: opts.Log, Clock: opts.Clock, IDs: opts.IDs, DB: p.db, Bus: p.bus, Cursors: p.cursors, Checker: checker,
+		Log: opts.Log, Clock: clk, IDs: opts.IDs, DB: p.db, Bus: p.bus, Cursors: p.cursors, Checker: checker,
 		Access: p.access, Keys: p.apiKeys, People: gateway.NewDirectory(opts.Config), MaxBody: int64(opts.Config.RequestMaxSize),
 		EventMaxLen: opts.Config.EventMaxLen, LockTimeout: opts.Config.WriteLockTimeout, BinAge: opts.Config.BinAge, HistoryAge: opts.Config.HistoryAge,
 		Vault: p.vault, Environ: opts.Environ, Platform: platform, Versioning: versioning, Blobs: p.blobs, Links: p.links, Uploads: uploads(opts.Config), Referenced: gateway.UsesContent,
