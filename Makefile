@@ -32,13 +32,18 @@ lint: ## Run the linters
 	scripts/lint
 
 .PHONY: gen
-gen: ## Regenerate what is generated: the OpenAPI document and the configuration reference
+gen: ## Regenerate what is generated: the OpenAPI document, the catalogue of events and the configuration reference
 	go run ./cmd/atelier openapi > api/openapi.yaml
+	go run ./cmd/atelier events > api/events.yaml
 	go run ./cmd/atelier config --reference > docs/configuration.md
 
 .PHONY: bench
 bench: build ## Measure against a bare server in the same run
 	go run ./test/load
+
+.PHONY: bench-events
+bench-events: build ## Measure events with ten millions of them and 5,000 who listen; LOAD_DATA names a folder that keeps the log
+	LOAD_EVENTS=10000000 LOAD_FEEDS=5000 go run ./test/load -events all
 
 .PHONY: crash
 crash: ## Kill the server a hundred times under write load and look for lost writes

@@ -103,6 +103,7 @@ func rootCommand(p process) *cobra.Command {
 		configCommand(p),
 		migrateCommand(p),
 		openapiCommand(p),
+		eventsCommand(p),
 		doctorCommand(p),
 		lintCommand(p),
 		mergeDriverCommand(p),

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,7 +37,7 @@ A signal makes it refuse new work, finish what it is doing and exit with code 0;
 			if err != nil {
 				return err
 			}
-			tuneMemory(p)
+			defer tuneMemory(cmd.Context(), p)()
 			return serve(cmd.Context(), options(loaded.Config, p))
 		},
 	}
@@ -56,15 +55,6 @@ func serve(ctx context.Context, opts app.Options) error {
 		return err
 	}
 	return running.Wait(ctx)
-}
-
-// tuneMemory lets the heap grow further between collections: what lives is small and requests make much that does not, so
-// the default would collect hundreds of times a second. GOGC decides when it is set.
-func tuneMemory(p process) {
-	const percent = 400
-	if lookup(p.environ, "GOGC") == "" {
-		debug.SetGCPercent(percent)
-	}
 }
 
 func options(cfg config.Config, p process) app.Options {

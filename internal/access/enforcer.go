@@ -284,7 +284,7 @@ func hasGrants(ctx context.Context, r sqldb.Reader, workspaceID string) (bool, e
 // turns out to have the role.
 func grantsFor(ctx context.Context, r sqldb.Reader, caller Principal, workspaceID string) ([]ObjectGrant, error) {
 	return sqldb.All(ctx, r, scanGrant, `SELECT `+grantColumns+` FROM access_grants
-		WHERE workspace_id = $1 AND (target = $2 OR target = '*' OR target LIKE 'role:%') ORDER BY target DESC, subject_type, subject_id`,
+		WHERE workspace_id = $1 AND (target IN ($2, '*') OR target LIKE 'role:%') ORDER BY target DESC, subject_type, subject_id`,
 		workspaceID, grantTarget(caller))
 }
 

@@ -20,6 +20,10 @@ import (
 // HeaderProof carries the gateway's proof to a service in another process.
 const HeaderProof = "X-Svc-Proof"
 
+// HeaderRefused tells a service in another process, beside the proof, why a credential does not count that came with the
+// request: the code of the error.
+const HeaderRefused = "X-Svc-Refused"
+
 // proofLife is how long a proof holds: long enough for clocks that are a little apart, too short to be of use to a thief.
 const proofLife = 30 * time.Second
 

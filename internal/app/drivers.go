@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"path/filepath"
 
@@ -12,6 +13,7 @@ import (
 	"atelier/internal/config"
 	"atelier/internal/egress"
 	"atelier/internal/gitcmd"
+	"atelier/internal/intake"
 	"atelier/internal/kv"
 	"atelier/internal/kv/memkv"
 	"atelier/internal/kv/rediskv"
@@ -70,21 +72,34 @@ func (p *parts) openDatabase(ctx context.Context) error {
 }
 
 func (p *parts) openBus(ctx context.Context) error {
+	settings, err := intakeSettings(p.opts.Config)
+	if err != nil {
+		return err
+	}
 	if p.opts.Config.BrokerDriver == "nats" {
 		log, err := natsbus.Open(ctx, p.natsConfig(), p.db, p.opts.Clock, p.opts.Log)
 		if err != nil {
 			return err
 		}
-		p.bus = log
+		p.bus = intake.Guard(log, settings)
 	} else {
 		log, err := sqlbus.Open(p.db, p.opts.Clock, p.opts.Log)
 		if err != nil {
 			return err
 		}
-		p.bus = log
+		p.bus = intake.Guard(log, settings)
 	}
 	p.keep(partBus, func(context.Context) error { return p.bus.Close() })
 	return nil
+}
+
+// intakeSettings are what holds for events on their way into the log.
+func intakeSettings(cfg config.Config) (intake.Settings, error) {
+	rules, err := intake.Load(cfg.EventRules)
+	if err != nil {
+		return intake.Settings{}, fmt.Errorf("PREPROCESSING_RULES_FILEPATH: %w", err)
+	}
+	return intake.Settings{MaxLen: cfg.EventMaxLen, ExecutedMaxLen: cfg.ExecutedMaxLen, Exempt: cfg.EventPrefixes, Rules: rules}, nil
 }
 
 func (p *parts) natsConfig() natsbus.Config {

@@ -36,29 +36,38 @@ func eventCleanup(cfg config.Config) (made events.Cleanup, err error) {
 
 func buildEvents(ctx context.Context, s *services) error {
 	p, opts := s.app.parts, s.app.opts
-	checker := s.checker(
-		readiness.Module{Name: "cache", Driver: p.sessions.Driver(), Check: p.sessions.Ping},
-		readiness.Module{Name: "broker", Driver: p.bus.Driver(), Check: p.bus.Ping},
-		readiness.Module{Name: "permissions", Driver: p.db.Driver(), Check: p.db.Ping},
+	index, err := p.eventIndex(events.Deps{Log: opts.Log, Clock: opts.Clock, IDs: opts.IDs, DB: p.db, Bus: p.bus})
+	if err != nil {
+		return err
+	}
+	checker := s.checker(append([]readiness.Module{
+		{Name: "cache", Driver: p.sessions.Driver(), Check: p.sessions.Ping},
+		{Name: "broker", Driver: p.bus.Driver(), Check: p.bus.Ping},
+		{Name: "permissions", Driver: p.db.Driver(), Check: p.db.Ping},
 		s.gatewayModule(),
-	)
+	}, indexModules(index)...)...)
 	cleanup, err := eventCleanup(opts.Config)
 	if err != nil {
 		return err
 	}
 	service := events.New(events.Deps{
 		Log: opts.Log, Clock: opts.Clock, IDs: opts.IDs, DB: p.db, Bus: p.bus, Cursors: p.cursors, Checker: checker,
-		Access: p.access, Resolve: workspaces.Resolve, MaxBody: int64(opts.Config.RequestMaxSize), MaxLen: opts.Config.EventMaxLen, Known: workspaces.Known, Cleanup: cleanup, SearchTimeout: opts.Config.SearchTimeout,
+		Access: p.access, Resolve: workspaces.Resolve, MaxBody: int64(opts.Config.RequestMaxSize), MaxLen: opts.Config.EventMaxLen, Known: workspaces.Known, Cleanup: cleanup, SearchTimeout: opts.Config.SearchTimeout, Index: index,
 		Webhooks: events.Webhooks{
 			Vault: p.vault, Network: p.egress, People: gateway.NewDirectory(opts.Config), Timeout: opts.Config.WebhooksTimeout, Workers: opts.Config.WebhooksWorkers,
 		},
+		SocketIO: s.socketIO(),
 	})
 	s.app.group.Add(lifecycle.Part{Name: "live feeds of events", Stop: service.StopFeeds})
+	s.socketMetrics(service)
 	if err := service.Prepare(ctx, p.embedded() && p.db.Driver() == "sqlite"); err != nil {
 		return err
 	}
 	s.app.group.Add(lifecycle.Worker("delivery of webhooks", service.Deliver))
 	s.app.group.Add(lifecycle.Worker("schedules of events", service.Schedules))
+	if index != nil {
+		s.app.group.Add(lifecycle.Worker("index of events", service.Follow))
+	}
 	s.add("events", service.API.Handler(), checker)
 	return nil
 }

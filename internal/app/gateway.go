@@ -42,7 +42,7 @@ func buildGateway(ctx context.Context, s *services) error {
 	}
 	s.gateway, err = gateway.New(ctx, gateway.Deps{
 		Config: opts.Config, Version: opts.Version, Log: opts.Log, Clock: opts.Clock, IDs: opts.IDs, DB: p.db, Keys: keys, Bus: p.bus, Limits: p.limiter(),
-		Store: p.sessions, Blobs: p.blobs, APIKeys: p.apiKeys, Mail: outbox, Internal: p.internalKey, Client: p.egress.Client(), Lookup: opts.Lookup, Services: handlers, Probes: probes, Document: document.JSON,
+		Store: p.sessions, Blobs: p.blobs, APIKeys: p.apiKeys, Mail: outbox, Internal: p.internalKey, Prover: p.prover, Client: p.egress.Client(), Lookup: opts.Lookup, Services: handlers, Probes: probes, Document: document.JSON,
 		Modules: []readiness.Module{
 			{Name: "database", Driver: p.db.Driver(), Check: p.db.Ping},
 			{Name: "sessionsRedis", Driver: p.sessions.Driver(), Check: p.sessions.Ping},

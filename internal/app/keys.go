@@ -13,6 +13,7 @@ import (
 	"atelier/internal/bus/sqlbus"
 	"atelier/internal/clock"
 	"atelier/internal/config"
+	"atelier/internal/intake"
 	"atelier/internal/keyring"
 	"atelier/internal/lifecycle"
 	"atelier/internal/sqldb"
@@ -61,7 +62,7 @@ type Keys struct {
 	Ring *keyring.Ring
 
 	db  *sqldb.DB
-	bus *sqlbus.Log
+	bus *intake.Log
 }
 
 // OpenKeys opens the signing keys of an installation without taking part in it: nothing is made, migrated or locked. A server
@@ -117,9 +118,15 @@ func (k *Keys) open(ctx context.Context, cfg config.Config, clk clock.Clock) (er
 		return err
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	if k.bus, err = sqlbus.Open(k.db, clk, quiet); err != nil { // also where a broker passes the events on: this is where they begin
+	settings, err := intakeSettings(cfg)
+	if err != nil {
 		return err
 	}
+	log, err := sqlbus.Open(k.db, clk, quiet) // also where a broker passes the events on: this is where they begin
+	if err != nil {
+		return err
+	}
+	k.bus = intake.Guard(log, settings)
 	k.Ring, err = keyring.Open(ctx, keyring.Deps{
 		DB: k.db, Bus: k.bus, Clock: clk, Log: quiet, Settings: KeySettings(cfg), Announce: []string{keyring.GatewayUpdated},
 	})

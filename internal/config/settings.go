@@ -130,8 +130,11 @@ type Config struct {
 	GitSigningKey     Secret        `env:"GIT_SIGNING_KEY" default:"" doc:"An SSH private key without a passphrase that signs the commits of pushes and merges. Empty means that they are not signed."`
 	DriftInterval     time.Duration `env:"WORKSPACES_DRIFT_INTERVAL" default:"5m" min:"0s" max:"24h" doc:"How often each workspace is compared with the repositories it was pushed to or pulled from. 0s turns it off."`
 
-	EventMaxLen   int           `group:"Events" env:"BROKER_EMIT_MAXLEN" default:"100000" min:"1000" max:"10000000" doc:"The largest event, in characters."`
-	SearchTimeout time.Duration `env:"ELASTIC_SEARCH_TIMEOUT" default:"2000ms" unit:"ms" min:"10ms" max:"60s" doc:"How long a search of events may take, in milliseconds."`
+	EventMaxLen    int           `group:"Events" env:"BROKER_EMIT_MAXLEN" default:"100000" min:"1000" max:"10000000" doc:"The largest event, in characters."`
+	ExecutedMaxLen int           `env:"BROKER_EMIT_EXECUTED_AUTOMATION_MAXLEN" default:"10000" min:"1000" max:"10000000" doc:"The largest runtime.automations.executed, in characters. The largest fields of one that has more are replaced by LARGE_CONTENT_STRIPPED."`
+	EventPrefixes  []string      `env:"BROKER_WHITELIST_EVENT_PREFIXES" default:"apps." doc:"Prefixes of types of the platform's own events that need not be in the catalogue, as a comma list."`
+	EventRules     string        `env:"PREPROCESSING_RULES_FILEPATH" default:"" file:"true" doc:"A JSON file with rules that say what is taken out of events before they are stored. Empty means the rules that are built in."`
+	SearchTimeout  time.Duration `env:"ELASTIC_SEARCH_TIMEOUT" default:"2000ms" unit:"ms" min:"10ms" max:"60s" doc:"How long a search of events may take, in milliseconds."`
 
 	EventsRetention       int           `env:"EVENTS_RETENTION_DAYS" default:"1080" min:"-1" max:"36500" doc:"After how many days events are removed. -1 and 0 mean never."`
 	EventsInactivity      int           `env:"EVENTS_CLEANUP_WORKSPACE_INACTIVITY_DAYS" default:"30" min:"-1" max:"36500" doc:"After how many days without an event those of a small workspace are removed, but not what tells of people's acts. -1 and 0 mean never."`
@@ -141,6 +144,17 @@ type Config struct {
 	EventsCleanupSchedule string        `env:"EVENTS_CLEANUP_SCHEDULE" default:"0 0 * * 0" doc:"When events are removed: minute, hour, day of month, month and day of week."`
 	EventsStripSchedule   string        `env:"EVENTS_CLEANUP_EXECUTED_SCHEDULE" default:"30 3 * * *" doc:"When the events of executed automations lose their content."`
 	EventsCleanupZone     string        `env:"EVENTS_CLEANUP_TIMEZONE" default:"UTC" doc:"The time zone of these schedules, as in Europe/Paris."`
+	SocketPingInterval    time.Duration `env:"SOCKETIO_PING_INTERVAL" default:"15000ms" unit:"ms" min:"1s" max:"5m" doc:"How often clients of socket.io are asked whether they are alive, in milliseconds; at most half of REQUEST_TIMEOUT counts."`
+	SocketCookieMaxAge    time.Duration `env:"SOCKETIO_COOKIE_MAX_AGE" default:"0s" unit:"s" min:"0s" max:"8760h" doc:"How long browsers keep the cookie io, by which load balancers know the instance that a client of socket.io polls, in seconds. 0 means until they are closed."`
+	EventsStorage         string        `env:"EVENTS_STORAGE_DRIVER" default:"sql" oneof:"sql,elasticsearch,opensearch" doc:"What events are searched with: the database that they are stored in, or an index of them in Elasticsearch or OpenSearch."`
+	EventsStorageHosts    []string      `env:"EVENTS_STORAGE_ES_HOST" default:"http://localhost:9200" url:"http,https" doc:"The nodes of Elasticsearch or OpenSearch, as a comma list. User and password go into EVENTS_STORAGE_ES_USER and EVENTS_STORAGE_ES_PASSWORD."`
+	EventsStorageUser     string        `env:"EVENTS_STORAGE_ES_USER" default:"" doc:"The user of Elasticsearch or OpenSearch."`
+	EventsStoragePassword Secret        `env:"EVENTS_STORAGE_ES_PASSWORD" default:"" doc:"The password of Elasticsearch or OpenSearch."`
+	EventsStorageRefresh  bool          `env:"EVENTS_STORAGE_ES_BULK_REFRESH" default:"false" doc:"Whether events are found as soon as they are in the index. It costs the search engine much."`
+	EventsStorageSpace    string        `env:"EVENTS_STORAGE_NAMESPACE" default:"" pattern:"^([a-zA-Z0-9][a-zA-Z0-9_-]{0,50})?$" doc:"A prefix of the names of the index, when several installations share a cluster. Empty means BROKER_NAMESPACE."`
+	EventsStorageLayout   string        `env:"EVENTS_STORAGE_LAYOUT" default:"shared" oneof:"shared,workspace" doc:"Whether all workspaces share a data stream, or each has its own. A node takes 1,000 shards."`
+	EventsFlushAt         int           `env:"EVENTS_BUFFER_FLUSH_AT" default:"500" min:"1" max:"10000" doc:"How many events are written to the index at once, at most."`
+	EventsFlushEvery      time.Duration `env:"EVENTS_BUFFER_FLUSH_EVERY" default:"1000ms" unit:"ms" min:"100ms" max:"60s" doc:"How soon events in the index are found, in milliseconds. It holds for indices that are made from then on."`
 	WebhooksTimeout       time.Duration `env:"WEBHOOKS_TIMEOUT" default:"15s" min:"1s" max:"60s" doc:"How long the endpoint of a webhook may take to answer."`
 	WebhooksWorkers       int           `env:"WEBHOOKS_WORKERS" default:"200" min:"1" max:"10000" doc:"Webhooks that one process sends at the same time."`
 

@@ -5,12 +5,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"maps"
 	"time"
 	"unicode/utf8"
 
 	"atelier/internal/access"
 	"atelier/internal/bus"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/httpx"
 )
@@ -93,70 +93,104 @@ type body struct {
 // transient tells that the event is not to be stored.
 func (o *Options) transient() bool { return o != nil && o.Persist != nil && !*o.Persist }
 
-// Native makes the record of something a service did for the caller of ctx.
-func Native(ctx context.Context, service, workspaceID, eventType string, payload any) (bus.Record, error) {
+// Native makes the record of something a service did for the caller of ctx. A payload that is not the catalogue's is an error.
+func Native(ctx context.Context, service, workspaceID string, payload catalogue.Payload) (bus.Record, error) {
+	if err := catalogue.Check(payload); err != nil {
+		return bus.Record{}, err
+	}
+	eventType := payload.EventType()
+	entry, _ := catalogue.Find(eventType)
 	source := sourceOf(ctx, workspaceID)
 	source.ServiceTopic, source.Host = eventType, &Host{Service: service}
-	return record(workspaceID, eventType, body{Payload: payload, Source: source})
+	made, err := record(workspaceID, eventType, body{Payload: payload, Source: source})
+	made.Transient = entry.Transient
+	return made, err
 }
 
 // Act is a security-relevant act: what it was done to, and how that looked before and after. Secrets have no place in it.
 type Act struct {
-	// Type is the event type, Target what was acted on.
-	Type, TargetType, TargetID string
+	// Payload is that of the event. What it does not say of the actor and the target is added.
+	Payload catalogue.Act
+	// TargetType and TargetID are what was acted on.
+	TargetType, TargetID string
 	// Before and After show what changed; nil when there is nothing to show.
 	Before, After any
-	// Payload is what the event says besides.
-	Payload map[string]any
 }
 
 // Audit makes the record of a security-relevant act of the caller of ctx.
 func Audit(ctx context.Context, service, workspaceID string, act Act) (bus.Record, error) {
-	p := access.From(ctx)
-	payload := map[string]any{
-		"actor":  actor(p),
-		"target": map[string]any{"type": act.TargetType, "id": act.TargetID},
+	said := act.Payload.Audit()
+	if said.Actor == nil {
+		said.Actor = actor(access.From(ctx))
+	}
+	if said.Target == nil {
+		said.Target = &catalogue.Target{Type: act.TargetType, ID: act.TargetID}
 	}
 	if act.Before != nil || act.After != nil {
-		payload["changes"] = map[string]any{"before": act.Before, "after": act.After}
+		said.Changes = &catalogue.Changes{Before: act.Before, After: act.After}
 	}
-	maps.Copy(payload, act.Payload)
-	return Native(ctx, service, workspaceID, act.Type, payload)
+	return Native(ctx, service, workspaceID, act.Payload)
 }
 
-func actor(p access.Principal) map[string]any {
-	who := map[string]any{"kind": string(p.Kind)}
+func actor(p access.Principal) *catalogue.Actor {
+	who := catalogue.Actor{
+		Kind: string(p.Kind), UserID: p.UserID, SessionID: p.SessionID, Credential: string(p.Credential), KeyID: p.KeyID, SuperAdmin: p.SuperAdmin,
+	}
 	if p.Kind == access.Nobody {
-		who["kind"] = "nobody"
+		who.Kind = "nobody"
 	}
-	for name, value := range map[string]string{
-		"userId": p.UserID, "sessionId": p.SessionID, "credential": string(p.Credential), "keyId": p.KeyID,
-	} {
-		if value != "" {
-			who[name] = value
-		}
-	}
-	if p.SuperAdmin {
-		who["superAdmin"] = true
-	}
-	return who
+	return &who
 }
+
+// TooLarge makes the record of the event that takes the place of one of the platform which has more characters than it may: an
+// error of the same origin, which says which event it was.
+func TooLarge(r bus.Record, maxLen int) (bus.Record, error) {
+	was := body{Payload: new(json.RawMessage)}
+	if err := json.Unmarshal(r.Body, &was); err != nil {
+		return r, err
+	}
+	said := catalogue.Error{
+		Type: r.Type, Error: tooLarge, Message: "An event was too large to be stored.",
+		Details: map[string]any{"eventType": r.Type, "eventSize": utf8.RuneCount(r.Body), "maxSize": maxLen},
+	}
+	was.Source.ServiceTopic = said.EventType()
+	made, err := record(r.WorkspaceID, said.EventType(), body{Payload: said, Source: was.Source, Target: was.Target, Options: was.Options})
+	made.Transient = r.Transient
+	return made, err
+}
+
+// tooLarge is the reason of an event that is.
+const tooLarge = "EventTooLarge"
 
 // Custom makes the record of an event that the caller of ctx emits. More than maxLen characters is validation_failed.
 func Custom(ctx context.Context, workspaceID, eventType string, e Event, maxLen int) (bus.Record, error) {
-	source := sourceOf(ctx, workspaceID)
-	source.ServiceTopic = CustomTopic
-	source.SocketID = e.Source.SocketID
-	made, err := record(workspaceID, eventType, body{Payload: e.Payload, Source: source, Target: e.Target, Options: e.Options})
+	made, err := record(workspaceID, eventType, body{Payload: e.Payload, Source: emitter(ctx, workspaceID, e), Target: e.Target, Options: e.Options})
 	if err != nil {
 		return made, err
 	}
 	made.Transient = e.Options.transient()
 	if size := utf8.RuneCount(made.Body); size > maxLen {
 		return made, errs.Invalid(errs.Field{Field: "payload", Message: "the event is too large; make the payload smaller"}).
-			With("reason", "EventTooLarge").With("eventType", eventType).With("eventSize", size).With("maxSize", maxLen)
+			With("reason", tooLarge).With("eventType", eventType).With("eventSize", size).With("maxSize", maxLen)
 	}
 	return made, nil
+}
+
+// Emitted is what Read gives of an event that Custom made the record of, and that the caller of ctx has just stored: the stored
+// text need not be read for it.
+func Emitted(ctx context.Context, stored bus.Event, e Event) Event {
+	return Event{
+		ID: stored.Position.ID(), Type: stored.Type, CreatedAt: stored.Position.Time(), Size: utf8.RuneCount(stored.Body),
+		Payload: e.Payload, Source: emitter(ctx, stored.WorkspaceID, e), Target: e.Target, Options: e.Options,
+	}
+}
+
+// emitter is the source of an event that the caller of ctx emits.
+func emitter(ctx context.Context, workspaceID string, e Event) Source {
+	source := sourceOf(ctx, workspaceID)
+	source.ServiceTopic = CustomTopic
+	source.SocketID = e.Source.SocketID
+	return source
 }
 
 // record makes the stored text. HTML in it is not escaped: that would make six characters of one, and so an event of a

@@ -12,6 +12,7 @@ import (
 
 	"atelier/internal/access"
 	"atelier/internal/bus"
+	"atelier/internal/catalogue"
 	"atelier/internal/envelope"
 	"atelier/internal/errs"
 	"atelier/internal/httpx"
@@ -93,15 +94,15 @@ func TestRoundTrip(t *testing.T) {
 // The platform's own events say which service made them; users cannot make such a source.
 func TestNative(t *testing.T) {
 	t.Parallel()
-	made, err := envelope.Native(request(t.Context(), ""), "workspaces", "w", "workspaces.created", map[string]any{"html": "<b>"})
+	made, err := envelope.Native(request(t.Context(), ""), "workspaces", "w", &catalogue.Error{Message: "<b>"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := envelope.Read(bus.Event{Type: made.Type, Body: made.Body})
-	if err != nil || got.Source.ServiceTopic != "workspaces.created" || got.Source.Host == nil || got.Source.Host.Service != "workspaces" {
+	if err != nil || got.Source.ServiceTopic != "error" || got.Source.Host == nil || got.Source.Host.Service != "workspaces" {
 		t.Errorf("%+v %v", got, err)
 	}
-	if string(got.Payload) != `{"html":"<b>"}` {
+	if string(got.Payload) != `{"message":"<b>"}` {
 		t.Errorf("%s", got.Payload)
 	}
 	forged, err := envelope.Custom(request(t.Context(), ""), "w", "x", envelope.Event{
@@ -113,8 +114,11 @@ func TestNative(t *testing.T) {
 	if read, _ := envelope.Read(bus.Event{Body: forged.Body}); read.Source.UserID != "alice" || read.Source.Host != nil {
 		t.Errorf("%+v", read.Source)
 	}
-	if _, err := envelope.Native(t.Context(), "x", "w", "t", func() {}); err == nil {
+	if _, err := envelope.Native(t.Context(), "x", "w", &catalogue.WorkspaceConfigured{Config: func() {}}); err == nil {
 		t.Error("a payload that cannot be written was written")
+	}
+	if _, err := envelope.Native(t.Context(), "x", "w", &catalogue.Page{Verb: catalogue.Rotated}); err == nil {
+		t.Error("an event that is not in the catalogue was made")
 	}
 	if _, err := custom(t, `{`, 1000); err == nil {
 		t.Error("a payload that is not JSON was written")
@@ -129,13 +133,57 @@ func TestPrivateAddressesAreRemoved(t *testing.T) {
 		"10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "127.0.0.1": false, "169.254.1.1": false,
 		"::1": false, "fc00::1": false, "fe80::1": false, "": false,
 	} {
-		made, err := envelope.Native(request(t.Context(), client), "x", "w", "t", 1)
+		made, err := envelope.Native(request(t.Context(), client), "x", "w", new(catalogue.Error))
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, _ := envelope.Read(bus.Event{Body: made.Body})
 		if (got.Source.IP != "") != kept {
 			t.Errorf("%s: %q", client, got.Source.IP)
+		}
+	}
+}
+
+// What an emitter is told of its event is what everybody reads later.
+func TestEmittedIsWhatIsRead(t *testing.T) {
+	t.Parallel()
+	ctx, persist := request(t.Context(), "203.0.113.9"), false
+	for _, sent := range []envelope.Event{
+		{Payload: json.RawMessage(`{"a":[1,{"b":null}]}`)},
+		{Payload: json.RawMessage(`"<b>"`), Target: &envelope.Target{UserID: "bob"}, Options: &envelope.Options{Persist: &persist}, Source: envelope.Source{SocketID: "s1", UserID: "eve"}},
+	} {
+		made, err := envelope.Custom(ctx, "w", "my.type", sent, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored := bus.Event{Position: bus.PositionAt(time.UnixMilli(1_757_668_991_388), 3), WorkspaceID: "w", Type: made.Type, Body: made.Body}
+		want, err := envelope.Read(stored)
+		if got := envelope.Emitted(ctx, stored, sent); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v\nwant %+v %v", got, want, err)
+		}
+	}
+}
+
+// An act says who did it to what, and what it changed; what the payload says itself of them stays.
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	act := envelope.Act{Payload: &catalogue.Link{Verb: catalogue.Created}, TargetType: "users", TargetID: "u", After: map[string]any{"id": 1}}
+	for want, make := range map[string]func(*catalogue.Audited){
+		`{"actor":{"kind":"user","userId":"alice","sessionId":"s"},"target":{"type":"users","id":"u"},"changes":{"after":{"id":1},"before":null}}`: func(*catalogue.Audited) {},
+		`{"actor":{"kind":"other"},"target":{"type":"x","id":"y"},"changes":{"after":{"id":1},"before":null}}`: func(a *catalogue.Audited) {
+			a.Actor, a.Target = &catalogue.Actor{Kind: "other"}, &catalogue.Target{Type: "x", ID: "y"}
+		},
+	} {
+		said := &catalogue.Link{Verb: catalogue.Created}
+		make(&said.Audited)
+		act.Payload = said
+		record, err := envelope.Audit(request(t.Context(), ""), "gateway", "platform", act)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := envelope.Read(bus.Event{Type: record.Type, Body: record.Body})
+		if err != nil || record.Type != "gateway.links.created" || string(got.Payload) != want {
+			t.Errorf("%s %s %v", record.Type, got.Payload, err)
 		}
 	}
 }

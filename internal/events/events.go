@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 )
 
@@ -21,10 +22,11 @@ func CheckType(eventType, field string) error {
 	if len(eventType) > maxType || !typeForm.MatchString(eventType) {
 		return errs.Invalid(errs.Field{Field: field, Message: "use 1 to 200 letters, digits, spaces and . _ -, beginning with a letter, digit, _ or -"})
 	}
-	for _, own := range []string{"gateway.", "workspaces.", "runtime.", "events.", "organizations.", "access-manager.", "apikeys.", "apps."} {
-		if strings.HasPrefix(strings.ToLower(eventType), own) {
-			return errs.Newf(errs.PermissionDenied, "Events of type %s* are emitted by the platform only; choose another type.", own).With("eventType", eventType)
+	if own, is := catalogue.Reserved(eventType); is {
+		if strings.HasSuffix(own, ".") {
+			own += "*"
 		}
+		return errs.Newf(errs.PermissionDenied, "Events of type %s are emitted by the platform only; choose another type.", own).With("eventType", eventType)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"atelier/internal/bus"
 	"atelier/internal/clock"
 	"atelier/internal/config"
+	"atelier/internal/errs"
 	"atelier/internal/gateway/internal/cookies"
 	"atelier/internal/gateway/internal/factors"
 	"atelier/internal/gateway/internal/federation"
@@ -47,6 +48,8 @@ type Deps struct {
 	Mail     *mail.Outbox
 	APIKeys  *access.Keys
 	Internal string // the internal key
+	// Prover knows the other processes of the installation.
+	Prover *access.Prover
 	// Client makes calls to the outside, guarded.
 	Client *http.Client
 	// Lookup reads the variables that the file of providers names.
@@ -220,11 +223,18 @@ func (g *Gateway) FollowWorkspaces(ctx context.Context) error { return g.oidc.Co
 
 // ServeHTTP authenticates the request and hands it on.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == CallersPath {
+		g.tellCaller(w, r)
+		return
+	}
 	httpx.StripInternal(r.Header)
 	if strings.HasPrefix(r.URL.Path, gitPrefix) {
 		w = &asking{ResponseWriter: w}
 	}
 	principal, err := g.authenticate(r)
+	if err != nil && ofSockets(r.URL.Path) && errs.From(err).Status() < http.StatusInternalServerError {
+		principal, err = access.Principal{Refused: err}, nil
+	}
 	if err != nil {
 		g.api.Errors().Write(w, r, err)
 		return
@@ -250,7 +260,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.csrf.tell(w, r, principal)
-	if httpx.Streams(r) {
+	if httpx.Streams(r) || ofSockets(r.URL.Path) && reads(r.Method) { // a poll waits, and what comes then must still be for the caller
 		watched, done := g.watch(r, principal)
 		defer done()
 		r = watched

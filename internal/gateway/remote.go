@@ -96,6 +96,9 @@ func identify(ctx context.Context, h http.Header) {
 	if p.SuperAdmin {
 		h.Set("X-Svc-Role", "superadmin")
 	}
+	if p.Refused != nil {
+		h.Set(access.HeaderRefused, string(errs.CodeOf(p.Refused)))
+	}
 	if said, err := json.Marshal(p.AuthData); err == nil && len(p.AuthData) > 0 {
 		h.Set("X-Svc-Auth-Data", string(said))
 	}

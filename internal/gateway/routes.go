@@ -28,14 +28,19 @@ const (
 	searchPath     = "/v2/search"
 	cleanupPrefix  = "/sys/cleanup/"
 	schedulesPath  = "/sys/schedules"
+	socketPath     = "/socket.io"
 )
 
 // ofServices tells whether a path is that of a service behind the gateway.
 func ofServices(path string) bool {
 	return strings.HasPrefix(path, servicesPrefix) || strings.HasPrefix(path, filesPrefix) || strings.HasPrefix(path, pagesPrefix) ||
 		strings.HasPrefix(path, appsPrefix) || strings.HasPrefix(path, gitPrefix) || path == searchPath ||
-		strings.HasPrefix(path, cleanupPrefix) || path == schedulesPath
+		strings.HasPrefix(path, cleanupPrefix) || path == schedulesPath || ofSockets(path)
 }
+
+// ofSockets tells whether a path is that of socket.io. Its clients send their credentials inside of it as well, and are told
+// there which of them do not count.
+func ofSockets(path string) bool { return path == socketPath || path == socketPath+"/" }
 
 // shows tells whether a request asks for something that may be for everybody: a page or a file, which browsers show.
 func shows(method, path string) bool {
@@ -56,6 +61,8 @@ func Routes() []Route {
 		{searchPath, Events},
 		{cleanupPrefix, Events},
 		{schedulesPath, Events},
+		{socketPath, Events},
+		{socketPath + "/", Events},
 		{filesPrefix, Workspaces},
 		{pagesPrefix, Workspaces},
 		{appsPrefix, Workspaces},

@@ -9,15 +9,13 @@ import (
 
 	"atelier/internal/access"
 	"atelier/internal/bus"
+	"atelier/internal/catalogue"
 	"atelier/internal/envelope"
 	"atelier/internal/sqldb"
 )
 
 // Updated is the payload of the events.
-type Updated struct {
-	Created []string `json:"created"`
-	Deleted []string `json:"deleted"`
-}
+type Updated = catalogue.KeysUpdated
 
 // announce appends, in the transaction that changed the keys, the events of this kind of instance.
 func (r *Ring) announce(ctx context.Context, tx *sqldb.Tx) error {
@@ -33,8 +31,8 @@ func (r *Ring) announce(ctx context.Context, tx *sqldb.Tx) error {
 		if len(change.Created)+len(change.Deleted) == 0 {
 			continue
 		}
-		service, _, _ := strings.Cut(eventType, ".")
-		record, err := envelope.Native(ctx, service, access.PlatformWorkspace, eventType, change)
+		change.Service, _, _ = strings.Cut(eventType, ".")
+		record, err := envelope.Native(ctx, change.Service, access.PlatformWorkspace, &change)
 		if err != nil {
 			return err
 		}

@@ -97,6 +97,9 @@ func WithHook(ctx context.Context, hook func(context.Context, *Tx) error) contex
 	return context.WithValue(ctx, hookKey{}, hook)
 }
 
+// Hooked tells that transactions started with the context run a hook, so that the work must be done in one of them.
+func Hooked(ctx context.Context) bool { return hookFrom(ctx) != nil }
+
 func hookFrom(ctx context.Context) func(context.Context, *Tx) error {
 	hook, _ := ctx.Value(hookKey{}).(func(context.Context, *Tx) error)
 	return hook

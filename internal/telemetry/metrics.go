@@ -3,6 +3,7 @@ package telemetry
 import (
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -48,6 +49,18 @@ func (m *Metrics) Request(o httpx.Observation) {
 // Gauge publishes a value that is read when it is asked for.
 func (m *Metrics) Gauge(name, help string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
+}
+
+// Counter publishes a count that only grows, read when it is asked for.
+func (m *Metrics) Counter(name, help string, read func() float64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read))
+}
+
+// Durations publishes how long something took that takes from seconds to days, and gives the function that is told of it.
+func (m *Metrics) Durations(name, help string) func(time.Duration) {
+	histogram := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: []float64{1, 10, 60, 600, 3600, 6 * 3600, 24 * 3600}})
+	m.registry.MustRegister(histogram)
+	return func(took time.Duration) { histogram.Observe(took.Seconds()) }
 }
 
 // Handler serves the metrics in Prometheus' format.

@@ -32,9 +32,11 @@ func arrows() map[string]string {
 		"restapi":    "access clock errs httpx sqldb strictjson",
 		"readiness":  "access clock errs restapi",
 		"telemetry":  "httpx",
-		"envelope":   "access bus errs httpx",
+		"catalogue":  "errs",
+		"envelope":   "access bus catalogue errs httpx",
 		"dsul":       "errs strictjson",
 		"failpoint":  "",
+		"socketio":   "clock httpx ident",
 		// contracts and their drivers
 		"sqldb":    "errs",
 		"bus":      "clock errs ident sqldb",
@@ -43,16 +45,17 @@ func arrows() map[string]string {
 		"egress":   "errs ident",
 		"gitcmd":   "",
 		"mail":     "clock ident sqldb",
-		"keyring":  "access bus clock envelope errs sqldb",
+		"intake":   "bus catalogue envelope sqldb",
+		"keyring":  "access bus catalogue clock envelope errs sqldb",
 		"schedule": "clock dsul sqldb",
 		// services
-		"gateway":    "access blob bus clock config envelope errs httpx ident keyring kv mail readiness restapi sqldb strictjson",
-		"workspaces": "access blob bus clock dsul envelope errs failpoint gitcmd httpx ident readiness restapi sqldb strictjson vault",
-		"events":     "access bus clock dsul envelope errs failpoint httpx ident readiness restapi schedule sqldb vault",
+		"gateway":    "access blob bus catalogue clock config envelope errs httpx ident keyring kv mail readiness restapi sqldb strictjson",
+		"workspaces": "access blob bus catalogue clock dsul envelope errs failpoint gitcmd httpx ident readiness restapi sqldb strictjson vault",
+		"events":     "access bus catalogue clock dsul envelope errs failpoint httpx ident readiness restapi schedule socketio sqldb vault",
 		"automation": "clock readiness restapi sqldb",
 		// the edge
 		"backup": "",
-		"app": "access automation backup blob bus clock config dsul egress errs events gateway gitcmd httpx ident keyring kv lifecycle mail readiness " +
+		"app": "access automation backup blob bus catalogue clock config dsul egress envelope errs events gateway gitcmd httpx ident intake keyring kv lifecycle mail readiness " +
 			"restapi schedule sqldb telemetry vault workspaces",
 	}
 }

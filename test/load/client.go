@@ -74,7 +74,7 @@ func call(ctx context.Context, host string, request []byte, end time.Time) ([]ti
 	}
 }
 
-// read takes one response with a Content-Length.
+// read takes one response, with a Content-Length or in chunks.
 func read(r *bufio.Reader) error {
 	status, err := r.ReadSlice('\n')
 	if err != nil {
@@ -83,7 +83,7 @@ func read(r *bufio.Reader) error {
 	if !bytes.HasPrefix(status, []byte("HTTP/1.1 2")) {
 		return fmt.Errorf("the server answered %s", bytes.TrimSpace(status))
 	}
-	length := 0
+	length, chunked := 0, false
 	for {
 		line, err := r.ReadSlice('\n')
 		if err != nil {
@@ -98,7 +98,29 @@ func read(r *bufio.Reader) error {
 				return err
 			}
 		}
+		chunked = chunked || bytes.EqualFold(name, []byte("Transfer-Encoding"))
+	}
+	if chunked {
+		return readChunks(r)
 	}
 	_, err = r.Discard(length)
 	return err
+}
+
+// readChunks takes the chunks of a response up to the empty one.
+func readChunks(r *bufio.Reader) error {
+	const hexadecimal, lineEnd = 16, 2
+	for {
+		line, err := r.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		size, err := strconv.ParseInt(string(bytes.TrimSpace(line)), hexadecimal, 32)
+		if err != nil {
+			return err
+		}
+		if _, err := r.Discard(int(size) + lineEnd); err != nil || size == 0 {
+			return err
+		}
+	}
 }

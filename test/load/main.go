@@ -28,6 +28,7 @@ func main() {
 	seconds := flag.Int("seconds", 3, "how long each measurement takes")
 	rounds := flag.Int("rounds", 3, "how often each is repeated; the median counts")
 	onlyBulk := flag.Bool("bulk", false, "measure bulk operations and nothing else")
+	onlyEvents := flag.String("events", "", "measure this of the events service and nothing else: ingest, search, feeds or all")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	run := serveBare
@@ -35,6 +36,9 @@ func main() {
 		run = func(ctx context.Context) error {
 			if *onlyBulk {
 				return measureBulk(ctx, *binary)
+			}
+			if *onlyEvents != "" {
+				return measureEvents(ctx, *binary, *onlyEvents, time.Duration(*seconds)*time.Second)
 			}
 			return measure(ctx, *binary, time.Duration(*seconds)*time.Second, *rounds)
 		}
@@ -104,7 +108,7 @@ func measure(ctx context.Context, binary string, span time.Duration, rounds int)
 	if err := bulk(ctx, dir, binary); err != nil {
 		return err
 	}
-	return compare(ctx, reference, product, span, rounds)
+	return errors.Join(compare(ctx, reference, product, span, rounds), measureEvents(ctx, binary, "all", span))
 }
 
 // process is a server under test.

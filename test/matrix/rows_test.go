@@ -60,6 +60,10 @@ func publicRows() map[string]row {
 	return map[string]row{
 		"GET /{$}":                 {},
 		"GET /oidc/jwks":           {protocol: true},
+		"GET /socket.io":           {protocol: true, status: http.StatusBadRequest},
+		"POST /socket.io":          {protocol: true, status: http.StatusBadRequest},
+		"GET /socket.io/{$}":       {protocol: true, status: http.StatusBadRequest},
+		"POST /socket.io/{$}":      {protocol: true, status: http.StatusBadRequest},
 		"POST /v2/login":           {body: map[string]any{"email": "x"}, status: unprocessable},
 		"POST /v2/login/anonymous": {},
 		"GET /v2/login/providers":  {},

@@ -37,6 +37,8 @@ type Server struct {
 	Logs *Logs
 	// DataDir is its data directory.
 	DataDir string
+	// embedded tells that its database is there.
+	embedded bool
 
 	t     testing.TB
 	stop  context.CancelFunc
@@ -89,7 +91,7 @@ func StartOn(t testing.TB, clk clock.Clock, listener net.Listener, settings ...s
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{URL: "http://127.0.0.1:" + port, Logs: logs, DataDir: loaded.Config.DataDir, t: t, stop: stop, ended: make(chan error, 1)}
+	s := &Server{URL: "http://127.0.0.1:" + port, Logs: logs, DataDir: loaded.Config.DataDir, embedded: loaded.Config.DatabaseURL == "", t: t, stop: stop, ended: make(chan error, 1)}
 	go func() { s.ended <- running.Wait(ctx) }()
 	t.Cleanup(s.Stop)
 	return s
@@ -113,6 +115,7 @@ func (s *Server) Stop() {
 		}
 		if ok {
 			close(s.ended)
+			s.checkEvents()
 		}
 	case <-time.After(time.Minute):
 		s.t.Error("the server did not stop")

@@ -20,7 +20,7 @@ func (l *Log) AppendTx(ctx context.Context, tx *sqldb.Tx, records ...bus.Record)
 	if err := check(records); err != nil {
 		return nil, err
 	}
-	events, err := appendTx(ctx, tx, l.clock.Now(), records)
+	events, err := l.appendTx(ctx, tx, records)
 	if err != nil {
 		return nil, fmt.Errorf("append events: %w", err)
 	}
@@ -45,7 +45,8 @@ func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune
 
 // appendTx reserves positions partition by partition in ascending order, so that no two transactions that each append
 // once wait for one another, and stores the events in the order of the records.
-func appendTx(ctx context.Context, tx *sqldb.Tx, now time.Time, records []bus.Record) ([]bus.Event, error) {
+func (l *Log) appendTx(ctx context.Context, tx *sqldb.Tx, records []bus.Record) ([]bus.Event, error) {
+	now := l.clock.Now()
 	events := make([]bus.Event, len(records))
 	type part struct {
 		count int
@@ -71,7 +72,7 @@ func appendTx(ctx context.Context, tx *sqldb.Tx, now time.Time, records []bus.Re
 		events[i].Position = part.next
 		part.next += bus.Step
 	}
-	return events, insert(ctx, tx, events, transience(records))
+	return events, l.inserts.insert(ctx, tx, events, transience(records))
 }
 
 // reserve takes count positions of a partition and returns the first. They are at or after now, and after everything
@@ -98,43 +99,62 @@ func transience(records []bus.Record) []int64 {
 	return column
 }
 
-// insert stores the events, many to a statement. Powers of two keep the number of different statements small, so that
-// PostgreSQL parses each of them once.
-func insert(ctx context.Context, tx *sqldb.Tx, events []bus.Event, transient []int64) error {
-	const largest = 128
-	for size := largest; len(events) > 0; {
+// inserter stores events, many to a statement. Powers of two keep the number of different statements small, so that each of
+// them is written, and understood by the database, once.
+type inserter []string
+
+const (
+	insertSizes   = 8 // up to 128 events
+	insertColumns = 6
+)
+
+func newInserter(driver string) inserter {
+	texts := make(inserter, insertSizes)
+	for i := range texts {
+		texts[i] = insertSQL(driver, 1<<i)
+	}
+	return texts
+}
+
+// insertSQL is the statement for so many events. SQLite looks a parameter with a name up among all the others, each time.
+func insertSQL(driver string, events int) string {
+	var text strings.Builder
+	text.WriteString(`INSERT INTO bus_events (partition, pos, workspace_id, type, body, transient) VALUES `)
+	for parameter := range events * insertColumns {
+		switch {
+		case parameter == 0:
+			text.WriteByte('(')
+		case parameter%insertColumns == 0:
+			text.WriteString(`),(`)
+		default:
+			text.WriteByte(',')
+		}
+		if driver == "sqlite" {
+			text.WriteByte('?')
+		} else {
+			text.WriteString("$" + strconv.Itoa(parameter+1))
+		}
+	}
+	text.WriteByte(')')
+	return text.String()
+}
+
+func (texts inserter) insert(ctx context.Context, tx *sqldb.Tx, events []bus.Event, transient []int64) error {
+	args := make([]any, 0, min(len(events), 1<<(len(texts)-1))*insertColumns)
+	for which := len(texts) - 1; len(events) > 0; {
+		size := 1 << which
 		if size > len(events) {
-			size /= 2
+			which--
 			continue
 		}
-		if err := insertRows(ctx, tx, events[:size], transient); err != nil {
+		args = args[:0]
+		for i, e := range events[:size] {
+			args = append(args, e.Position.Partition(), int64(e.Position), e.WorkspaceID, e.Type, string(e.Body), transient[i])
+		}
+		if _, err := tx.Exec(ctx, texts[which], args...); err != nil {
 			return fmt.Errorf("insert: %w", err)
 		}
 		events, transient = events[size:], transient[size:]
 	}
 	return nil
-}
-
-func insertRows(ctx context.Context, tx *sqldb.Tx, events []bus.Event, transient []int64) error {
-	const columns = 6
-	var query strings.Builder
-	query.WriteString(`INSERT INTO bus_events (partition, pos, workspace_id, type, body, transient) VALUES `)
-	args := make([]any, 0, len(events)*columns)
-	for i, e := range events {
-		if i > 0 {
-			query.WriteByte(',')
-		}
-		query.WriteByte('(')
-		for column := range columns {
-			if column > 0 {
-				query.WriteByte(',')
-			}
-			query.WriteByte('$')
-			query.WriteString(strconv.Itoa(i*columns + column + 1))
-		}
-		query.WriteByte(')')
-		args = append(args, e.Position.Partition(), int64(e.Position), e.WorkspaceID, e.Type, string(e.Body), transient[i])
-	}
-	_, err := tx.Exec(ctx, query.String(), args...)
-	return err
 }

@@ -162,7 +162,7 @@ func (a *appender) commit(jobs []*appendJob) {
 	defer cancel()
 	var events []bus.Event
 	err := a.log.db.Tx(ctx, func(tx *sqldb.Tx) (err error) {
-		events, err = appendTx(ctx, tx, a.log.clock.Now(), records)
+		events, err = a.log.appendTx(ctx, tx, records)
 		return err
 	})
 	if err == nil {

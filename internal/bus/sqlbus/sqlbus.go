@@ -29,6 +29,7 @@ func Migrations() sqldb.Migrations {
 type Log struct {
 	db        *sqldb.DB
 	clock     clock.Clock
+	inserts   inserter
 	appenders []*appender
 	heads     *headWatch
 	runner    consumer.Runner
@@ -58,6 +59,7 @@ func Open(db *sqldb.DB, clk clock.Clock, log *slog.Logger, opts ...Option) (*Log
 	l := &Log{
 		db:        db,
 		clock:     clk,
+		inserts:   newInserter(db.Driver()),
 		heads:     newHeadWatch(db, clk, log),
 		runner:    consumer.Runner{DB: db, Clock: clk, Log: log, Lease: o.lease},
 		consumers: consumer.NewGroup(),

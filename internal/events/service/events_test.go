@@ -72,7 +72,7 @@ authorizations:
 // What may not be read is left out before pages are cut and events are counted.
 func TestReadingByRules(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, h *house) {
+	eachStore(t, func(t *testing.T, h *house) {
 		h.secure(`
 authorizations:
   roles: {auditor: {auth: {svc: {conditions: {authData.id: eve}}}}}
@@ -123,7 +123,7 @@ authorizations:
 // Numbers that no database can compare are refused, so that rules about payloads hold for every event.
 func TestNumbersBeyondReason(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, h *house) {
+	eachStore(t, func(t *testing.T, h *house) {
 		for _, number := range []string{"1e999999", "-1E+10000", "1e-99999", "0." + strings.Repeat("1", 1000), strings.Repeat("9", 1001)} {
 			h.ann.emit(paid, `{"type":"odd","payload":{"a":"1e5\\\"","b":[1,`+number+`]}}`).wantError(http.StatusUnprocessableEntity, errs.ValidationFailed)
 		}
@@ -138,7 +138,7 @@ func TestNumbersBeyondReason(t *testing.T) {
 
 func TestEditorsByDefault(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, h *house) {
+	eachStore(t, func(t *testing.T, h *house) {
 		h.native("apikeys.created")
 		h.native("workspaces.updated")
 		h.bob.emit(paid).want(http.StatusOK)
@@ -154,7 +154,7 @@ func TestEditorsByDefault(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, h *house) {
+	eachStore(t, func(t *testing.T, h *house) {
 		reads, creates, files := h.key("read", "events"), h.key("create", "events"), h.key("manage", "files")
 		stored := creates.emit(paid).want(http.StatusOK)
 		if stored.at("0.source.userId") != nil {
@@ -186,7 +186,7 @@ func TestScopes(t *testing.T) {
 // By its slug a workspace is the same.
 func TestWorkspacesByTheirSlug(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, h *house) {
+	eachStore(t, func(t *testing.T, h *house) {
 		h.ann.emit(paid, sent).want(http.StatusOK)
 		first := h.ann.get("/v2/workspaces/slug:at-home/events?limit=1").want(http.StatusOK)
 		if first.text("result.events.0.type") != "order.sent" || !strings.Contains(first.header.Get("Link"), "/v2/workspaces/slug:at-home/events?") {

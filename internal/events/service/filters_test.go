@@ -22,8 +22,13 @@ func (h *house) past(at time.Time, n int, workspaceID, eventType, body string) s
 	h.tx(func(ctx context.Context, tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO bus_events (partition, pos, workspace_id, type, body, transient) VALUES ($1, $2, $3, $4, $5, 0)`,
 			position.Partition(), int64(position), workspaceID, eventType, body)
+		if err != nil || h.index == nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE bus_heads SET last_pos = $1 WHERE partition = $2 AND last_pos < $1`, int64(position), position.Partition())
 		return err
 	})
+	h.dirty = true
 	return position.ID()
 }
 
@@ -43,7 +48,8 @@ func (c *caller) listed(query string) string {
 // A list shows what all its filters ask for.
 func TestFilters(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, h *house) {
+	check := func(t *testing.T, h *house) {
+		t.Helper()
 		first := h.past(march, 0, home, "a", `{"payload":{"n":1,"tags":["x","y"]},"source":{"userId":"ann","correlationId":"c1"}}`)
 		h.past(march.Add(time.Hour), 0, home, "b", `{"payload":{"n":2,"say":"Hello big world"},"source":{"userId":"bob","correlationId":"c1"}}`)
 		h.past(march.Add(2*time.Hour), 0, home, "c.d", `{"payload":{"n":"2"},"source":{"correlationId":"c2","appInstanceDepth":1}}`)
@@ -79,7 +85,9 @@ func TestFilters(t *testing.T) {
 				t.Errorf("%s: %q, want %q", query, got, want)
 			}
 		}
-	})
+	}
+	eachStore(t, check)
+	eachEngine(t, true, check)
 }
 
 func TestWrongFilters(t *testing.T) {
@@ -101,7 +109,7 @@ func TestWrongFilters(t *testing.T) {
 // The pages of a filtered list hold all that matches, each once, and lead to one another whatever is asked.
 func TestFilteredPages(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, h *house) {
+	eachStore(t, func(t *testing.T, h *house) {
 		for i := range 300 {
 			h.past(march.Add(time.Duration(i)*time.Minute), 0, home, []string{"a", "b", "c"}[i%3], fmt.Sprintf(`{"payload":{"i":%d,"even":%t},"source":{}}`, i, i%2 == 0))
 		}

@@ -18,6 +18,7 @@ import (
 	"atelier/internal/access"
 	"atelier/internal/bus"
 	"atelier/internal/bus/sqlbus"
+	"atelier/internal/catalogue"
 	"atelier/internal/envelope"
 	"atelier/internal/errs"
 	"atelier/internal/events/service"
@@ -34,28 +35,32 @@ const home = "HomeId0"
 
 // house is the service on a database of its own, behind no gateway: a test says who calls.
 type house struct {
-	t      *testing.T
-	db     *sqldb.DB
-	log    bus.Log
-	rules  *access.Enforcer
-	keys   *access.Keys
-	clock  *ticking
-	whole  *service.Service
-	door   http.Handler
-	ann    *caller
-	bob    *caller
-	eve    *caller
-	root   *caller
-	nobody *caller
+	t     *testing.T
+	db    *sqldb.DB
+	log   bus.Log
+	rules *access.Enforcer
+	keys  *access.Keys
+	clock *ticking
+	whole *service.Service
+	door  http.Handler
+	// index is a search engine's; nil when the log itself is searched. Dirty tells that the log has more than it.
+	index *service.Index
+	dirty bool
+	// following tells that the index follows by itself.
+	following bool
+	ann       *caller
+	bob       *caller
+	eve       *caller
+	root      *caller
+	nobody    *caller
 }
 
 func each(t *testing.T, run func(t *testing.T, h *house)) {
 	t.Helper()
-	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { run(t, newHouse(t, db)) },
-		sqlbus.Migrations(), restapi.Migrations(), access.Migrations(), service.Migrations())
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { run(t, newHouse(t, db)) }, tables()...)
 }
 
-func newHouse(t *testing.T, db *sqldb.DB) *house {
+func newHouse(t *testing.T, db *sqldb.DB, change ...func(*service.Deps)) *house {
 	t.Helper()
 	clk := newTicking(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	log, err := sqlbus.Open(db, clk, slog.New(slog.DiscardHandler))
@@ -68,10 +73,14 @@ func newHouse(t *testing.T, db *sqldb.DB) *house {
 		t.Fatal(err)
 	}
 	h := &house{t: t, db: db, log: log, clock: clk, rules: access.NewEnforcer(clk), keys: access.NewKeys(clk, ident.Source{})}
-	h.whole = service.New(service.Deps{
-		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Clock: clk, DB: db, Bus: log, Cursors: cursors, Access: h.rules,
+	deps := service.Deps{
+		Log: quietly(t), Clock: clk, DB: db, Bus: log, Cursors: cursors, Access: h.rules,
 		Resolve: resolve, MaxBody: 1 << 20, MaxLen: 100_000,
-	})
+	}
+	for _, set := range change {
+		set(&deps)
+	}
+	h.whole, h.index, h.dirty = service.New(deps), deps.Index, true
 	h.door = h.whole.API.Handler()
 	h.ann, h.bob, h.eve, h.nobody = h.user("ann"), h.user("bob"), h.user("eve"), h.as(access.Principal{})
 	h.root = h.user("root")
@@ -117,13 +126,15 @@ func (h *house) secure(yaml string) {
 func (h *house) native(eventType string) {
 	h.t.Helper()
 	h.tx(func(ctx context.Context, tx *sqldb.Tx) error {
-		record, err := envelope.Native(access.With(ctx, h.ann.who), "workspaces", home, eventType, map[string]any{})
+		entry, _ := catalogue.Find(eventType)
+		record, err := envelope.Native(access.With(ctx, h.ann.who), "workspaces", home, entry.Payload)
 		if err != nil {
 			return err
 		}
 		_, err = h.log.AppendTx(ctx, tx, record)
 		return err
 	})
+	h.dirty = true
 }
 
 // key makes an API key of the workspace.
@@ -176,12 +187,14 @@ func (c *caller) emit(event ...string) *answer {
 
 func (c *caller) do(method, path, body string) *answer {
 	c.house.t.Helper()
+	c.house.sync()
 	r := httptest.NewRequestWithContext(access.With(c.house.t.Context(), c.who), method, path, strings.NewReader(body))
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	w := httptest.NewRecorder()
 	c.house.door.ServeHTTP(w, r)
+	c.house.dirty = c.house.dirty || path == events && method == http.MethodPost
 	return &answer{t: c.house.t, what: method + " " + path + " as " + c.who.Key(), status: w.Code, header: w.Header(), body: w.Body}
 }
 

@@ -53,7 +53,7 @@ func (h *house) hours() {
 
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, h *house) {
+	eachStore(t, func(t *testing.T, h *house) {
 		h.hours()
 		h.past(march, 0, "Other00", "a", `{"payload":{"n":99},"source":{}}`)
 		for body, want := range map[string]string{
@@ -90,7 +90,7 @@ func TestSearch(t *testing.T) {
 // Figures that the database counts are those that come of reading the events.
 func TestCountedAsRead(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, h *house) {
+	eachStore(t, func(t *testing.T, h *house) {
 		h.hours()
 		h.ann.emit(`{"type":"a","payload":{"n":1},"options":{"persist":false}}`).want(http.StatusOK)
 		for _, aggs := range []string{
@@ -121,7 +121,7 @@ func TestCountedAsRead(t *testing.T) {
 // What may not be read is in no document, no size and no figure.
 func TestSearchByRules(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, h *house) {
+	eachStore(t, func(t *testing.T, h *house) {
 		h.hours()
 		h.secure(`
 authorizations:
@@ -147,7 +147,7 @@ authorizations:
 
 func TestSearchersByDefault(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, h *house) {
+	eachStore(t, func(t *testing.T, h *house) {
 		h.hours()
 		const all = `{"query":{"match_all":{}},"limit":0,"aggs":{"t":{"cardinality":{"field":"type"}}}}`
 		h.bob.search(all).want(http.StatusOK)
@@ -163,7 +163,7 @@ func TestSearchersByDefault(t *testing.T) {
 // All workspaces together are for super admins.
 func TestSearchEverywhere(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, h *house) {
+	eachStore(t, func(t *testing.T, h *house) {
 		for i := range 200 {
 			h.past(march.Add(time.Duration(i)*time.Second), 0, fmt.Sprintf("Work%03d", i%40), []string{"a", "b"}[i%2], fmt.Sprintf(`{"payload":{"n":%d},"source":{}}`, i))
 		}

@@ -3,6 +3,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -41,14 +42,19 @@ type Deps struct {
 	Known func(ctx context.Context, r sqldb.Reader, ids []string) ([]string, error)
 	// Cleanup says which events are removed, and when.
 	Cleanup Cleanup
+	// Index is a search engine that events are searched with; nil searches the log itself.
+	Index *Index
 	// Webhooks is what the delivery of events needs.
 	Webhooks Webhooks
+	// SocketIO is what clients of socket.io need.
+	SocketIO SocketIO
 }
 
 // Service is the running service.
 type Service struct {
 	API *restapi.API
 	hub *feed.Hub
+	io  *rest.SocketIO
 
 	deps     Deps
 	cleanup  *cleanup.Cleanup
@@ -56,14 +62,18 @@ type Service struct {
 }
 
 // StopFeeds ends the live feeds and waits until everybody who listens has left.
-func (s *Service) StopFeeds(ctx context.Context) error { return s.hub.Close(ctx) }
+func (s *Service) StopFeeds(ctx context.Context) error {
+	return errors.Join(s.io.Close(ctx), s.hub.Close(ctx))
+}
 
 // New puts the service together.
 func New(deps Deps) *Service {
-	e := &engine.Engine{DB: deps.DB, Bus: deps.Bus, Access: deps.Access, Resolve: deps.Resolve, MaxLen: deps.MaxLen, SearchTimeout: deps.SearchTimeout}
+	e := &engine.Engine{DB: deps.DB, Index: deps.index(), Bus: deps.Bus, Access: deps.Access, Resolve: deps.Resolve, MaxLen: deps.MaxLen, SearchTimeout: deps.SearchTimeout}
 	api := restapi.New(restapi.Config{Service: "events", Log: deps.Log, Clock: deps.Clock, DB: deps.DB, MaxBody: deps.MaxBody})
 	hub := feed.NewHub(feed.Deps{Log: deps.Log, Clock: deps.Clock, DB: deps.DB, Bus: deps.Bus})
-	rest.RegisterEvents(api, e, deps.Cursors, &rest.Live{Engine: e, Hub: hub, Clock: deps.Clock, IDs: deps.IDs, Errors: api.Errors()})
+	live := &rest.Live{Engine: e, Hub: hub, Clock: deps.Clock, IDs: deps.IDs, Errors: api.Errors()}
+	rest.RegisterEvents(api, e, deps.Cursors, live)
+	sockets := newSocketIO(api, live, deps)
 	rest.RegisterSearch(api, e)
 	rest.RegisterUsage(api, e)
 	hooks := newWebhooks(deps)
@@ -71,7 +81,7 @@ func New(deps Deps) *Service {
 	cleaner := newCleanup(deps)
 	rest.RegisterCleanup(api, cleaner, deps.DB, deps.IDs)
 	readiness.Register(api, "events", deps.Checker)
-	return &Service{API: api, hub: hub, deps: deps, cleanup: cleaner, webhooks: hooks}
+	return &Service{API: api, hub: hub, io: sockets, deps: deps, cleanup: cleaner, webhooks: hooks}
 }
 
 // Describe returns the service's API without a service, for the OpenAPI document.

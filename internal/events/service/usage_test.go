@@ -21,7 +21,7 @@ func (h *house) started(at time.Time, n int, trigger, correlation, session strin
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, h *house) {
+	eachStore(t, func(t *testing.T, h *house) {
 		h.started(march.Add(-time.Millisecond), 0, "endpoint", "before", "s0")
 		h.started(march, 0, "endpoint", "c1", "s1")
 		h.started(march, 1, "event", "c1", "s1") // the same transaction

@@ -52,14 +52,20 @@ func Open(ctx context.Context, path string) (*sqldb.DB, error) {
 	return db, nil
 }
 
-// connector opens connections that have our functions.
+// connector opens connections that have our functions and keep their statements.
 type connector struct {
 	driver *sqlite.Driver
 	dsn    string
 }
 
 // Connect implements driver.Connector.
-func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
+func (c connector) Connect(context.Context) (driver.Conn, error) {
+	opened, err := c.driver.Open(c.dsn)
+	if err != nil {
+		return nil, err
+	}
+	return keeping(opened)
+}
 
 // Driver implements driver.Connector.
 func (c connector) Driver() driver.Driver { return c.driver }

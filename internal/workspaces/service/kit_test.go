@@ -18,6 +18,7 @@ import (
 
 	"atelier/internal/access"
 	"atelier/internal/bus/sqlbus"
+	"atelier/internal/catalogue/cataloguetest"
 	"atelier/internal/clock"
 	"atelier/internal/envelope"
 	"atelier/internal/errs"
@@ -58,6 +59,7 @@ func newHouse(t *testing.T, db *sqldb.DB) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = log.Close() })
+	cataloguetest.Stored(t, db)
 	cursors, err := restapi.NewCursors("a key for tests, long enough to be one")
 	if err != nil {
 		t.Fatal(err)

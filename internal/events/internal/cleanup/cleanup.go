@@ -4,12 +4,14 @@ package cleanup
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 	"strconv"
 	"time"
 
 	"atelier/internal/access"
 	"atelier/internal/bus"
+	"atelier/internal/catalogue"
 	"atelier/internal/clock"
 	"atelier/internal/envelope"
 	"atelier/internal/errs"
@@ -36,6 +38,21 @@ type Cleanup struct {
 	Bus   bus.Log
 	// Known tells which of some workspaces there are, the bin included.
 	Known func(ctx context.Context, r sqldb.Reader, ids []string) ([]string, error)
+	// Index follows what is removed from the log and changed in it; nil when there is none.
+	Index Index
+}
+
+// Index is kept beside the log.
+type Index interface {
+	// Again notes, in the transaction that removes or changes events, that the index has to look at them again.
+	Again(ctx context.Context, tx *sqldb.Tx, at []bus.Position) error
+	// Expire drops what is older than a time as a whole where it can; the rest is looked at event by event.
+	Expire(ctx context.Context, before time.Time)
+	// Settle looks again at what was noted.
+	Settle(ctx context.Context) error
+	// Deleted are the workspaces whose events go as soon as they are gone, Removed tells that those of one are.
+	Deleted(ctx context.Context) ([]string, error)
+	Removed(ctx context.Context, workspaceID string) error
 }
 
 // Sweeping is what was removed, or what would be.
@@ -82,12 +99,12 @@ func (c *Cleanup) Sweep(ctx context.Context, dryRun bool) (report Sweeping, err 
 	if dryRun {
 		return report, nil
 	}
-	return report, c.tell(ctx, map[string]any{"job": "indices", "report": report})
+	return report, c.tell(ctx, catalogue.Cleaned{Job: "indices", Report: report})
 }
 
 // tell emits what was done.
-func (c *Cleanup) tell(ctx context.Context, payload map[string]any) error {
-	record, err := envelope.Native(ctx, "events", access.PlatformWorkspace, "events.cleaned", payload)
+func (c *Cleanup) tell(ctx context.Context, payload catalogue.Cleaned) error {
+	record, err := envelope.Native(ctx, "events", access.PlatformWorkspace, &payload)
 	if err != nil {
 		return err
 	}
@@ -108,8 +125,17 @@ func (c *Cleanup) remove(ctx context.Context, where string, args ...any) (total 
 	for {
 		var n int64
 		err := c.DB.Tx(ctx, func(tx *sqldb.Tx) (err error) {
-			n, err = tx.Exec(ctx, `DELETE FROM bus_events WHERE `+where+` AND pos IN (SELECT pos FROM bus_events WHERE `+where+` ORDER BY pos LIMIT $`+strconv.Itoa(len(args)+1)+`)`, append(slices.Clone(args), step)...)
-			return err
+			text, all := `DELETE FROM bus_events WHERE `+where+` AND pos IN (SELECT pos FROM bus_events WHERE `+where+` ORDER BY pos LIMIT $`+strconv.Itoa(len(args)+1)+`)`, append(slices.Clone(args), step)
+			if c.Index == nil {
+				n, err = tx.Exec(ctx, text, all...)
+				return err
+			}
+			gone, err := sqldb.All(ctx, tx, func(rows *sql.Rows) (at bus.Position, err error) { return at, rows.Scan(&at) }, text+` RETURNING pos`, all...)
+			if err != nil {
+				return err
+			}
+			n = int64(len(gone))
+			return c.Index.Again(ctx, tx, gone)
 		})
 		total += n
 		if err != nil || n == 0 {
@@ -142,12 +168,46 @@ func (c *Cleanup) expired(ctx context.Context, dryRun bool) (total int64, err er
 			return total, err
 		}
 	}
+	if on && !dryRun && c.Index != nil {
+		c.Index.Expire(ctx, before.Time())
+	}
 	return total, nil
+}
+
+// Settle makes the index do what was done to the log, and removes the events of workspaces that are gone where they go at once.
+func (c *Cleanup) Settle(ctx context.Context) error {
+	if c.Index == nil {
+		return nil
+	}
+	ids, err := c.Index.Deleted(ctx)
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(ids, 500) {
+		known, err := c.Known(ctx, c.DB, some)
+		if err != nil {
+			return err
+		}
+		for _, id := range some {
+			if slices.Contains(known, id) {
+				continue // it is in the bin, or it was restored
+			}
+			if _, err := c.remove(ctx, `workspace_id = $1`, id); err != nil {
+				return err
+			}
+			if err := c.Index.Removed(ctx, id); err != nil {
+				return err
+			}
+		}
+	}
+	return c.Index.Settle(ctx)
 }
 
 // Transient removes events that were for those who listened when they happened.
 func (c *Cleanup) Transient(ctx context.Context) error {
 	before, _ := c.before(time.Hour)
-	_, err := c.remove(ctx, `transient = 1 AND pos < $1`, int64(before))
+	unindexed := *c
+	unindexed.Index = nil // it never had them
+	_, err := unindexed.remove(ctx, `transient = 1 AND pos < $1`, int64(before))
 	return err
 }

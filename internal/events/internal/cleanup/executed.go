@@ -4,15 +4,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"atelier/internal/bus"
 	"atelier/internal/bus/sqlbus"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 )
 
-// executedType is the technical event of an automation that was run.
-const executedType = "runtime.automations.executed"
+const executedType = catalogue.ExecutedType
 
 // Strip removes payload and output of runtime.automations.executed when they are old enough, and tells how many events it
 // changed, or would change. It goes through each partition once: where it has come is remembered.
@@ -28,7 +30,7 @@ func (c *Cleanup) Strip(ctx context.Context, dryRun bool) (total int64, err erro
 	if dryRun || total == 0 {
 		return total, nil
 	}
-	return total, c.tell(ctx, map[string]any{"job": "executed-events", "updated": total})
+	return total, c.tell(ctx, catalogue.Cleaned{Job: "executed-events", Updated: total})
 }
 
 func (c *Cleanup) stripPartition(ctx context.Context, partition int, before bus.Position, dryRun bool) (total int64, err error) {
@@ -79,6 +81,11 @@ func (c *Cleanup) strip(ctx context.Context, partition int, events []bus.Event, 
 	return int64(len(bodies)), c.DB.Tx(ctx, func(tx *sqldb.Tx) error {
 		for position, body := range bodies {
 			if _, err := tx.Exec(ctx, `UPDATE bus_events SET body = $1 WHERE partition = $2 AND pos = $3`, string(body), partition, int64(position)); err != nil {
+				return err
+			}
+		}
+		if c.Index != nil {
+			if err := c.Index.Again(ctx, tx, slices.Collect(maps.Keys(bodies))); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"atelier/internal/envelope"
 	"atelier/internal/errs"
 	"atelier/internal/events"
+	"atelier/internal/events/internal/store"
 	"atelier/internal/sqldb"
 )
 
@@ -24,6 +26,8 @@ type Engine struct {
 	// comes back as it is: no workspace has that id.
 	Resolve func(ctx context.Context, r sqldb.Reader, ref string) (string, error)
 	MaxLen  int
+	// Index finds events.
+	Index store.Index
 	// SearchTimeout is how long a search may take; zero does not limit.
 	SearchTimeout time.Duration
 }
@@ -35,11 +39,12 @@ func (e *Engine) Emit(ctx context.Context, ref string, emitted []envelope.Event)
 		return nil, err
 	}
 	records := make([]bus.Record, 0, len(emitted))
-	for i, event := range emitted {
+	for i := range emitted {
+		event := &emitted[i]
 		if len(event.Payload) == 0 {
 			event.Payload = json.RawMessage("{}")
 		}
-		if err := v.checkEmit(event); err != nil {
+		if err := v.checkEmit(*event); err != nil {
 			return nil, err
 		}
 		if err := events.CheckType(event.Type, fmt.Sprintf("events[%d].type", i)); err != nil {
@@ -48,31 +53,37 @@ func (e *Engine) Emit(ctx context.Context, ref string, emitted []envelope.Event)
 		if err := events.CheckPayload(event.Payload, fmt.Sprintf("events[%d].payload", i)); err != nil {
 			return nil, err
 		}
-		record, err := envelope.Custom(ctx, v.workspaceID, event.Type, event, e.MaxLen)
+		record, err := envelope.Custom(ctx, v.workspaceID, event.Type, *event, e.MaxLen)
 		if err != nil {
 			return nil, err
 		}
 		records = append(records, record)
 	}
-	var stored []bus.Event
+	stored, err := e.append(ctx, records)
+	if err != nil {
+		return nil, errs.Wrap(err, "store events")
+	}
+	out := make([]envelope.Event, 0, len(stored))
+	for i, s := range stored {
+		said := envelope.Emitted(ctx, s, emitted[i])
+		if !bytes.Equal(s.Body, records[i].Body) { // something was taken out of it
+			if said, err = envelope.Read(s); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, said)
+	}
+	return out, nil
+}
+
+// append stores the records. Many callers share a commit unless something of this one has to be in it too.
+func (e *Engine) append(ctx context.Context, records []bus.Record) (stored []bus.Event, err error) {
+	if !sqldb.Hooked(ctx) {
+		return e.Bus.Append(ctx, records...)
+	}
 	err = e.DB.Tx(ctx, func(tx *sqldb.Tx) (err error) {
 		stored, err = e.Bus.AppendTx(ctx, tx, records...)
 		return err
 	})
-	if err != nil {
-		return nil, errs.Wrap(err, "store events")
-	}
-	return read(stored)
-}
-
-func read(stored []bus.Event) ([]envelope.Event, error) {
-	out := make([]envelope.Event, 0, len(stored))
-	for _, s := range stored {
-		event, err := envelope.Read(s)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, event)
-	}
-	return out, nil
+	return stored, err
 }

@@ -18,6 +18,9 @@ type Feed struct {
 	engine      *Engine
 	workspaceID string
 	readable    access.Filter
+	// may and outline are the same rights for indexes that know no SQL; nil when everything may be read.
+	may     func(d *query.Document) bool
+	outline query.Filter
 	// everywhere is all workspaces, or those that fit.
 	everywhere bool
 	fitting    func(workspaceID string) bool
@@ -38,7 +41,16 @@ func (e *Engine) Open(ctx context.Context, ref string) (*Feed, error) {
 			return nil, v.asNamed(err)
 		}
 	}
-	return &Feed{engine: e, workspaceID: v.workspaceID, readable: readable}, nil
+	feed := &Feed{engine: e, workspaceID: v.workspaceID, readable: readable}
+	if !readable.Everything {
+		feed.may = func(d *query.Document) bool {
+			return v.ability.Decide(access.ActionRead, access.SubjectEvents, placed{d, v.workspaceID}).Allowed
+		}
+		if alternatives, ok := v.ability.Outline(access.ActionRead, access.SubjectEvents, map[string]string{"source.workspaceId": v.workspaceID}); ok {
+			feed.outline = query.OneOf(alternatives)
+		}
+	}
+	return feed, nil
 }
 
 // columns maps what rules say of events to the log's table. That they are of the workspace is known: the query asks for it.
@@ -97,7 +109,7 @@ func (f *Feed) Count(ctx context.Context, asked Listing) (int, bool, error) {
 // search is what the caller may read of what is asked for: before pages are cut and events are counted.
 func (f *Feed) search(asked Listing) store.Search {
 	return store.Search{
-		WorkspaceID: f.workspaceID, Everywhere: f.everywhere, Fitting: f.fitting, Readable: f.readable,
+		WorkspaceID: f.workspaceID, Everywhere: f.everywhere, Fitting: f.fitting, Readable: f.readable, May: f.may, Outline: f.outline,
 		Filter: asked.Filter, After: asked.After, Before: asked.Before, Ascending: asked.Ascending,
 	}
 }
@@ -109,7 +121,7 @@ const (
 	countPatience = 1_000
 )
 
-func (e *Engine) store() *store.Store { return &store.Store{DB: e.DB} }
+func (e *Engine) store() *store.Store { return &store.Store{DB: e.DB, Index: e.Index} }
 
 // limited bounds how long a search may take.
 func (e *Engine) limited(ctx context.Context) (context.Context, context.CancelFunc) {

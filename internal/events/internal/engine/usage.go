@@ -111,7 +111,7 @@ func (e *Engine) Usage(ctx context.Context, ref string, period Period) (*Usage, 
 
 func (e *Engine) usage(ctx context.Context, workspaceID string, period Period) (*usage, error) {
 	counted := newUsage(period)
-	types, err := e.store().Types(ctx, workspaceID, maxUsageType)
+	types, err := e.Index.Types(ctx, workspaceID, maxUsageType)
 	if err != nil {
 		return nil, err
 	}

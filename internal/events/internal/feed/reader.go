@@ -31,6 +31,8 @@ type Item struct {
 	Subscription *Subscription
 	// Position is that of the event, or how far the stream has come.
 	Position bus.Position
+	// Type is that of the event.
+	Type string
 	// Event is the event as JSON. It is shared: nobody changes it.
 	Event []byte
 }
@@ -69,6 +71,9 @@ func (r *Reader) Guard(rights Rights) {
 	defer r.mu.Unlock()
 	r.rights, r.checked = rights, r.hub.deps.Clock.Now()
 }
+
+// WorkspaceID is the workspace that is listened to.
+func (r *Reader) WorkspaceID() string { return r.workspaceID }
 
 // Close takes the reader out of the hub.
 func (r *Reader) Close() { r.hub.leave(r) }
@@ -151,7 +156,7 @@ func (r *Reader) take(p *parcel) {
 		}
 		r.waiting++
 		r.bytes += len(text)
-		s.put(Item{Subscription: s, Position: p.position, Event: text})
+		s.put(Item{Subscription: s, Position: p.position, Type: p.Stored().Type, Event: text})
 	}
 }
 

@@ -63,6 +63,14 @@ func (r *Reader) Subscribe(ctx context.Context, wish Wish) (*Subscription, error
 // Last is the position of the last event that was delivered; before the first one, where the subscription begins.
 func (s *Subscription) Last() bus.Position { return bus.Position(s.last.Load()) }
 
+// Change asks for something else from the next event on, for a connection that may have another name. What has waited was
+// wanted and comes still; nothing is left out and nothing comes twice. It is called after Start.
+func (s *Subscription) Change(filter query.Filter, socket string) {
+	s.reader.mu.Lock()
+	defer s.reader.mu.Unlock()
+	s.filter, s.socket = filter, socket
+}
+
 // Delivered notes that the reader has an event.
 func (s *Subscription) Delivered(at bus.Position) { s.last.Store(int64(at)) }
 
@@ -166,7 +174,7 @@ func (s *Subscription) send(ctx context.Context, events []bus.Event, deliver fun
 			continue
 		}
 		if text, ok := p.json(); ok {
-			items = append(items, Item{Subscription: s, Position: p.position, Event: text})
+			items = append(items, Item{Subscription: s, Position: p.position, Type: p.Stored().Type, Event: text})
 		}
 	}
 	if len(items) == 0 {

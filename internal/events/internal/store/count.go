@@ -14,41 +14,28 @@ import (
 	"atelier/internal/sqldb"
 )
 
-// Count tells how many events match, up to most. False means that it was not found out: the database alone cannot tell, and
-// more than patience events would have to be looked at.
-func (s *Store) Count(ctx context.Context, search Search, most, patience int) (count int, counted bool, err error) {
-	p := search.plan()
+// Count implements Index.
+func (s SQL) Count(ctx context.Context, search Search, most int) (count int, counted bool, err error) {
+	p := search.Plan()
 	switch {
-	case p.Nothing:
-		return 0, true, nil
-	case p.Exact && !p.Shallow && !search.Everywhere && search.Readable.Everything:
+	case !search.counts(p):
+		return 0, false, nil
+	case search.Readable.Everything:
 		count, err = s.indexed(ctx, search.WorkspaceID, p, most)
 		return count, true, err
-	case p.Exact && !p.Shallow && !search.Everywhere:
+	case most == 0:
+		return 0, false, nil
+	default:
 		q := search.where(p)
 		q.Types = p.Types
 		count, err = sqlbus.Count(ctx, s.DB, search.WorkspaceID, q, most)
 		return count, true, err
 	}
-	events, seen := s.streams(search, p), 0
-	for count < most {
-		event, ok, err := events.next(ctx)
-		if err != nil || !ok {
-			return count, true, err
-		}
-		if seen++; seen > patience {
-			return count, false, nil
-		}
-		if (search.Fitting == nil || search.Fitting(event.WorkspaceID)) && search.Filter.Match(query.Read(event)) {
-			count++
-		}
-	}
-	return count, true, nil
 }
 
 // indexed counts the events of a workspace that a plan holds, up to most unless that is zero. An index knows them all, but
 // not which of them are transient: those are few, and looked up apart.
-func (s *Store) indexed(ctx context.Context, workspaceID string, p query.Plan, most int) (int, error) {
+func (s SQL) indexed(ctx context.Context, workspaceID string, p query.Plan, most int) (int, error) {
 	passing, err := s.transient(ctx, workspaceID, p)
 	if err != nil {
 		return 0, err
@@ -61,7 +48,7 @@ func (s *Store) indexed(ctx context.Context, workspaceID string, p query.Plan, m
 }
 
 // all counts events without asking whether they are transient, up to most unless that is zero.
-func (s *Store) all(ctx context.Context, workspaceID string, p query.Plan, most int) (count int, err error) {
+func (s SQL) all(ctx context.Context, workspaceID string, p query.Plan, most int) (count int, err error) {
 	where, args := conditions(`workspace_id = $1`, workspaceID, p)
 	text := `SELECT COUNT(*) FROM bus_events ` + where
 	if most > 0 {
@@ -80,7 +67,7 @@ type passing struct {
 
 // transient lists the transient events within a plan. They have an index of their own; the others would be read in vain, so
 // the workspace is asked for in a way that they cannot serve.
-func (s *Store) transient(ctx context.Context, workspaceID string, p query.Plan) ([]passing, error) {
+func (s SQL) transient(ctx context.Context, workspaceID string, p query.Plan) ([]passing, error) {
 	where, args := conditions(`transient = 1 AND workspace_id || '' = $1`, workspaceID, query.Plan{After: p.After, Before: p.Before})
 	all, err := sqldb.All(ctx, s.DB, func(rows *sql.Rows) (e passing, err error) {
 		err = rows.Scan(&e.at, &e.eventType)

@@ -27,19 +27,17 @@ type Found struct {
 	Figures map[string]any
 }
 
-// Find searches. The database counts where it can; otherwise the events that may match are read once.
+// Find searches. The index counts where it can; otherwise the events that may match are read once.
 func (s *Store) Find(ctx context.Context, search Search, want Want) (found Found, err error) {
 	ascending, natural := want.Order.Natural()
 	search.Ascending = natural && ascending
 	collector := want.Aggregations.Collect()
-	if p := search.plan(); natural && !p.Nothing && p.Exact && !p.Shallow && !search.Everywhere && search.Readable.Everything {
-		counted, err := s.tally(ctx, search.WorkspaceID, p, collector)
-		if err != nil {
+	if natural && !search.Plan().Nothing {
+		found, counted, err := s.counted(ctx, search, want, collector)
+		if err != nil || counted {
 			return found, err
 		}
-		if counted {
-			return s.counted(ctx, search, want, collector)
-		}
+		collector = want.Aggregations.Collect()
 	}
 	run := &run{want: want, natural: natural, collector: collector, best: places{order: want.Order}}
 	if err := s.Each(ctx, search, run.visit); err != nil {
@@ -55,16 +53,19 @@ func (s *Store) Find(ctx context.Context, search Search, want Want) (found Found
 	return found, err
 }
 
-// counted is a search whose figures are known already.
-func (s *Store) counted(ctx context.Context, search Search, want Want, collector *query.Collector) (found Found, err error) {
-	if found.Size, err = s.indexed(ctx, search.WorkspaceID, search.plan(), want.Most); err != nil {
-		return found, err
+// counted is a search whose figures the index knows; false when it does not.
+func (s *Store) counted(ctx context.Context, search Search, want Want, collector *query.Collector) (found Found, counted bool, err error) {
+	if counted, err = s.Index.Tally(ctx, search, collector); err != nil || !counted {
+		return found, false, err
+	}
+	if found.Size, counted, err = s.Index.Count(ctx, search, want.Most); err != nil || !counted {
+		return found, false, err
 	}
 	if found.Documents, err = s.Page(ctx, search, want.Offset, want.Limit); err != nil {
-		return found, err
+		return found, false, err
 	}
 	found.Figures, err = collector.Result()
-	return found, err
+	return found, true, err
 }
 
 // run is a search that reads events.

@@ -1,5 +1,5 @@
-// Package store finds events in the log's own table. What the database can decide it decides: the workspace, types, times and
-// what the caller may read. The rest is decided by the filter while events stream by, in the order of the log.
+// Package store finds events. What an index can decide it decides: the workspace, types, times and what the caller may read.
+// The rest is decided by the filter while events stream by, in the order of the log. Answers are the same with every index.
 package store
 
 import (
@@ -7,13 +7,27 @@ import (
 
 	"atelier/internal/access"
 	"atelier/internal/bus"
-	"atelier/internal/bus/sqlbus"
 	"atelier/internal/events/internal/query"
 	"atelier/internal/sqldb"
 )
 
-// Store is the SQL store of events. An event is found as soon as whoever emitted it has the answer.
-type Store struct{ DB *sqldb.DB }
+// Store finds events with an index.
+type Store struct {
+	DB    *sqldb.DB
+	Index Index
+}
+
+// Index gives the events that may match a search.
+type Index interface {
+	// Candidates opens the events that may match, in the order of the log.
+	Candidates(ctx context.Context, search Search) (*Candidates, error)
+	// Count counts what matches without reading it, up to most unless that is zero; false when it cannot.
+	Count(ctx context.Context, search Search, most int) (count int, counted bool, err error)
+	// Tally counts aggregations without reading events; false when it cannot.
+	Tally(ctx context.Context, search Search, collector *query.Collector) (bool, error)
+	// Types lists the types of the events of a workspace, up to most.
+	Types(ctx context.Context, workspaceID string, most int) ([]string, error)
+}
 
 // Search is what is looked for.
 type Search struct {
@@ -21,8 +35,12 @@ type Search struct {
 	WorkspaceID string
 	Everywhere  bool
 	Fitting     func(workspaceID string) bool
-	// Readable are the events that the caller may read. Its parameters are numbered from sqlbus.FirstArg.
+	// Readable are the events that the caller may read, for databases. Its parameters are numbered from sqlbus.FirstArg.
 	Readable access.Filter
+	// May is the same, decided event by event; nil when everything may be read. Outline is what all those events fulfil, and
+	// some others.
+	May     func(d *query.Document) bool
+	Outline query.Filter
 	// Filter is what is asked of the events.
 	Filter query.Filter
 	// After and Before bound the positions; both are exclusive, and zero does not limit.
@@ -31,8 +49,8 @@ type Search struct {
 	Ascending bool
 }
 
-// plan puts the bounds of the search and of its filter together.
-func (s Search) plan() query.Plan {
+// Plan puts the bounds of the search and of its filter together.
+func (s Search) Plan() query.Plan {
 	p := s.Filter.Plan()
 	p.After = max(p.After, s.After)
 	if s.Before > 0 && (p.Before == 0 || s.Before < p.Before) {
@@ -43,33 +61,22 @@ func (s Search) plan() query.Plan {
 	return p
 }
 
-// where is the part of a query that the plan and the caller's rights make.
-func (s Search) where(p query.Plan) sqlbus.PageQuery {
-	q := sqlbus.PageQuery{After: p.After, Before: p.Before, Ascending: s.Ascending}
-	if !s.Readable.Everything {
-		q.Where, q.Args = s.Readable.SQL, s.Readable.Args
-	}
-	return q
-}
-
 // Each calls visit with the events that match, in the order of the log, until it returns false.
 func (s *Store) Each(ctx context.Context, search Search, visit func(d *query.Document) (bool, error)) error {
-	p := search.plan()
-	if p.Nothing {
+	if search.Plan().Nothing {
 		return nil
 	}
-	decided := p.Exact && !p.Shallow
-	events := s.streams(search, p)
+	events, err := s.Index.Candidates(ctx, search)
+	if err != nil {
+		return err
+	}
 	for {
 		event, ok, err := events.next(ctx)
 		if err != nil || !ok {
 			return err
 		}
-		if search.Fitting != nil && !search.Fitting(event.WorkspaceID) {
-			continue
-		}
 		d := query.Read(event)
-		if !decided && !search.Filter.Match(d) {
+		if !events.matches(search, d) {
 			continue
 		}
 		if more, err := visit(d); err != nil || !more {
@@ -93,4 +100,32 @@ func (s *Store) Page(ctx context.Context, search Search, offset, limit int) ([]*
 		return len(found) < limit, nil
 	})
 	return found, err
+}
+
+// Count tells how many events match, up to most. False means that it was not found out: the index alone cannot tell, and
+// more than patience events would have to be looked at.
+func (s *Store) Count(ctx context.Context, search Search, most, patience int) (count int, counted bool, err error) {
+	if search.Plan().Nothing {
+		return 0, true, nil
+	}
+	if count, counted, err = s.Index.Count(ctx, search, most); err != nil || counted {
+		return count, counted, err
+	}
+	events, err := s.Index.Candidates(ctx, search)
+	if err != nil {
+		return 0, false, err
+	}
+	for seen := 0; count < most; {
+		event, ok, err := events.next(ctx)
+		if err != nil || !ok {
+			return count, true, err
+		}
+		if seen++; seen > patience {
+			return count, false, nil
+		}
+		if events.matches(search, query.Read(event)) {
+			count++
+		}
+	}
+	return count, true, nil
 }

@@ -14,10 +14,11 @@ import (
 // maxIntervals is how many intervals are counted one by one. With more of them it is quicker to read the events.
 const maxIntervals = 3000
 
-// tally counts aggregations by the indexes alone; false when the events have to be read.
-func (s *Store) tally(ctx context.Context, workspaceID string, p query.Plan, collector *query.Collector) (bool, error) {
+// Tally implements Index: it counts by the indexes alone, of which those who may read everything can be told.
+func (s SQL) Tally(ctx context.Context, search Search, collector *query.Collector) (bool, error) {
+	workspaceID, p := search.WorkspaceID, search.Plan()
 	tallies, ok := collector.Tallies()
-	if !ok {
+	if !ok || !search.counts(p) || !search.Readable.Everything {
 		return false, nil
 	}
 	if len(tallies) == 0 {
@@ -57,7 +58,7 @@ func intervals(t query.Tally, first, last bus.Position) (count int) {
 }
 
 // ends are the first and the last position within a plan; zero when there are none.
-func (s *Store) ends(ctx context.Context, workspaceID string, p query.Plan) (first, last bus.Position, err error) {
+func (s SQL) ends(ctx context.Context, workspaceID string, p query.Plan) (first, last bus.Position, err error) {
 	parts := []query.Plan{p}
 	if len(p.Types) > 0 { // the ends of one type are found at once, those of several are not
 		parts = parts[:0]
@@ -84,7 +85,7 @@ func (s *Store) ends(ctx context.Context, workspaceID string, p query.Plan) (fir
 	return first, last, nil
 }
 
-func (s *Store) byType(ctx context.Context, workspaceID string, p query.Plan, t query.Tally, gone []passing) error {
+func (s SQL) byType(ctx context.Context, workspaceID string, p query.Plan, t query.Tally, gone []passing) error {
 	type counted struct {
 		eventType string
 		count     int
@@ -117,7 +118,7 @@ type timed struct {
 	gone        []passing
 }
 
-func (s *Store) byTime(ctx context.Context, of timed, t query.Tally) error {
+func (s SQL) byTime(ctx context.Context, of timed, t query.Tally) error {
 	for at := of.first.Time(); !at.After(of.last.Time()); {
 		from, next := t.Interval(at)
 		part := between(of.plan, from, next)

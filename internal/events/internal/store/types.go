@@ -9,7 +9,7 @@ import (
 
 // Types lists the types of the events of a workspace, up to most. It asks the index for one after the other, which takes as
 // long for a long history as for a short one.
-func (s *Store) Types(ctx context.Context, workspaceID string, most int) ([]string, error) {
+func (s SQL) Types(ctx context.Context, workspaceID string, most int) ([]string, error) {
 	var types []string
 	last := ""
 	for len(types) < most {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"atelier/internal/catalogue"
 	"atelier/internal/envelope"
 	"atelier/internal/sqldb"
 )
@@ -111,7 +112,7 @@ func (w *Webhooks) disable(ctx context.Context, tx *sqldb.Tx, s *Subscription, r
 	}
 	ended := *s
 	ended.State, ended.Reason = Disabled, reason
-	record, err := envelope.Native(ctx, service, s.WorkspaceID, ownEvents+"disabled", ended.payload())
+	record, err := envelope.Native(ctx, service, s.WorkspaceID, ended.payload(catalogue.Disabled))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"atelier/internal/catalogue"
 	"atelier/internal/envelope"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
@@ -36,7 +37,7 @@ func (w *Webhooks) Create(ctx context.Context, ref string, draft Draft) (Subscri
 			return errs.Newf(errs.QuotaExceeded, "A workspace has at most %d subscriptions; delete one first.", maxSubscriptions).
 				WithStatus(http.StatusUnprocessableEntity).With("limit", maxSubscriptions)
 		}
-		if s.since, err = w.tell(ctx, tx, &s, "created"); err != nil {
+		if s.since, err = w.tell(ctx, tx, &s, catalogue.Created); err != nil {
 			return err
 		}
 		return insert(ctx, tx, &s)
@@ -115,7 +116,7 @@ func (w *Webhooks) peek(ctx context.Context, s *Subscription) {
 // Update changes a subscription. From then on it reads as the caller: nobody gets by it what only somebody else may read.
 // Enabling one that was disabled begins with the next event; what waited is sent, what happened meanwhile can be replayed.
 func (w *Webhooks) Update(ctx context.Context, ref, id string, change Change) (Subscription, error) {
-	return w.edit(ctx, ref, id, "updated", func(s *Subscription, c *content) error {
+	return w.edit(ctx, ref, id, catalogue.Updated, func(s *Subscription, c *content) error {
 		if err := change.apply(s, c, w.time()); err != nil {
 			return err
 		}
@@ -124,7 +125,7 @@ func (w *Webhooks) Update(ctx context.Context, ref, id string, change Change) (S
 }
 
 // edit changes a subscription in a transaction of its own.
-func (w *Webhooks) edit(ctx context.Context, ref, id, act string, change func(s *Subscription, c *content) error) (s Subscription, err error) {
+func (w *Webhooks) edit(ctx context.Context, ref, id string, act catalogue.Verb, change func(s *Subscription, c *content) error) (s Subscription, err error) {
 	v, err := w.enter(ctx, w.DB, ref)
 	if err != nil {
 		return s, err
@@ -215,7 +216,7 @@ func (w *Webhooks) Delete(ctx context.Context, ref, id string) error {
 		if _, err := tx.Exec(ctx, `DELETE FROM ev_subscriptions WHERE id = $1`, id); err != nil {
 			return err
 		}
-		_, err = w.tell(ctx, tx, &s, "deleted")
+		_, err = w.tell(ctx, tx, &s, catalogue.Deleted)
 		return err
 	})
 }
@@ -230,7 +231,7 @@ func (w *Webhooks) Rotate(ctx context.Context, ref, id, secret string, overlap t
 		return Subscription{}, errs.Invalid(errs.Field{Field: "overlap", Message: "use 0 to 604800 seconds, which is a week"})
 	}
 	var made signingKey
-	s, err := w.edit(ctx, ref, id, "rotated", func(s *Subscription, c *content) error {
+	s, err := w.edit(ctx, ref, id, catalogue.Rotated, func(s *Subscription, c *content) error {
 		var given []string
 		if secret != "" {
 			given = []string{secret}
@@ -256,9 +257,9 @@ func (w *Webhooks) Rotate(ctx context.Context, ref, id, secret string, overlap t
 }
 
 // tell stores the event of a change, and gives its place in the log of the workspace.
-func (w *Webhooks) tell(ctx context.Context, tx *sqldb.Tx, s *Subscription, act string) (int64, error) {
+func (w *Webhooks) tell(ctx context.Context, tx *sqldb.Tx, s *Subscription, act catalogue.Verb) (int64, error) {
 	record, err := envelope.Audit(ctx, service, s.WorkspaceID, envelope.Act{
-		Type: ownEvents + act, TargetType: "subscriptions", TargetID: s.ID, Payload: s.payload(),
+		TargetType: "subscriptions", TargetID: s.ID, Payload: s.payload(act),
 	})
 	if err != nil {
 		return 0, err
@@ -271,10 +272,8 @@ func (w *Webhooks) tell(ctx context.Context, tx *sqldb.Tx, s *Subscription, act 
 }
 
 // payload is what events say of a subscription: neither its address, which may hold a secret, nor its headers.
-func (s *Subscription) payload() map[string]any {
-	said := map[string]any{"subscriptionId": s.ID, "description": s.Description, "types": s.Types, "state": s.State}
-	if s.Reason != "" {
-		said["reason"] = s.Reason
+func (s *Subscription) payload(act catalogue.Verb) *catalogue.Subscription {
+	return &catalogue.Subscription{
+		Verb: act, SubscriptionID: s.ID, Description: s.Description, Types: s.Types, State: s.State, Reason: s.Reason,
 	}
-	return said
 }

@@ -3,6 +3,7 @@ package webhooks
 import (
 	"context"
 
+	"atelier/internal/catalogue"
 	"atelier/internal/envelope"
 	"atelier/internal/sqldb"
 )
@@ -43,8 +44,8 @@ func (w *Webhooks) Test(ctx context.Context, ref, id string) (Delivery, Attempt,
 
 // trial stores the event and the delivery of a test. Until more is known it has failed: nobody but the test itself sends it.
 func (w *Webhooks) trial(ctx context.Context, tx *sqldb.Tx, s *Subscription) (d Delivery, err error) {
-	record, err := envelope.Native(ctx, service, s.WorkspaceID, ownEvents+"tested", map[string]any{
-		"subscriptionId": s.ID, "message": "This is a test. If you can read it, webhooks arrive.",
+	record, err := envelope.Native(ctx, service, s.WorkspaceID, &catalogue.SubscriptionTested{
+		SubscriptionID: s.ID, Message: "This is a test. If you can read it, webhooks arrive.",
 	})
 	if err != nil {
 		return d, err

@@ -11,6 +11,7 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/clock"
 	"atelier/internal/config"
 	"atelier/internal/errs"
@@ -133,18 +134,18 @@ func (f *Factors) required(user identity.User) bool {
 // updated is the event of a change of the second factor.
 func updated(userID, before, after string) identity.Act {
 	return identity.Act{
-		Type: "gateway.mfa.updated", TargetType: "users", TargetID: userID,
+		Payload: new(catalogue.MFAUpdated), TargetType: "users", TargetID: userID,
 		Before: map[string]any{"method": before}, After: map[string]any{"method": after},
 	}
 }
 
 // failed records a wrong code, counts it, and gives the error to show.
-func (f *Factors) failed(ctx context.Context, userID, message string) error {
-	f.deps.Limits.LoginFailed(ctx, account(userID))
+func (f *Factors) failed(ctx context.Context, user identity.User, message string) error {
+	f.deps.Limits.LoginFailed(ctx, account(user.ID))
 	err := f.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
 		return f.deps.Accounts.Audit(ctx, tx, identity.Act{
-			Type: "gateway.mfa.failed", TargetType: "users", TargetID: userID,
-			Payload: map[string]any{"userId": userID, "ip": httpx.InfoFrom(ctx).Client.String()},
+			TargetType: "users", TargetID: user.ID,
+			Payload: &catalogue.MFAFailed{UserID: user.ID, Email: user.Email, IP: httpx.InfoFrom(ctx).Client.String()},
 		})
 	})
 	if err != nil {

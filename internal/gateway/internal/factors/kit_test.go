@@ -14,6 +14,7 @@ import (
 
 	"atelier/internal/access"
 	"atelier/internal/bus/sqlbus"
+	"atelier/internal/catalogue/cataloguetest"
 	"atelier/internal/clock"
 	"atelier/internal/config"
 	"atelier/internal/errs"
@@ -69,6 +70,7 @@ func (h *house) open() {
 	log, err := sqlbus.Open(h.db, h.clock, quiet)
 	h.must(err)
 	h.t.Cleanup(func() { _ = log.Close() })
+	cataloguetest.Stored(h.t, h.db)
 	ring, err := keyring.Open(h.t.Context(), keyring.Deps{
 		DB: h.db, Clock: h.clock, Log: quiet, Makes: true,
 		Settings: keyring.Settings{Alg: "ES256", RotateEvery: 1000 * time.Hour, KeepFor: time.Hour},

@@ -12,6 +12,7 @@ import (
 	"github.com/go-webauthn/webauthn/protocol"
 	"github.com/go-webauthn/webauthn/webauthn"
 
+	"atelier/internal/catalogue"
 	"atelier/internal/config"
 	"atelier/internal/errs"
 	"atelier/internal/gateway/internal/identity"
@@ -124,8 +125,8 @@ func (f *Factors) RenamePasskey(ctx context.Context, id, name string) (Passkey, 
 			return err
 		}
 		return f.deps.Accounts.Audit(ctx, tx, identity.Act{
-			Type: "gateway.passkeys.updated", TargetType: "passkeys", TargetID: id,
-			Before: map[string]any{"name": before}, After: map[string]any{"name": name}, Payload: map[string]any{"userId": user.ID},
+			TargetType: "passkeys", TargetID: id,
+			Before: map[string]any{"name": before}, After: map[string]any{"name": name}, Payload: &catalogue.Passkey{Verb: catalogue.Updated, UserID: user.ID},
 		})
 	})
 	return s.Passkey, err
@@ -176,7 +177,7 @@ func (f *Factors) deletePasskey(ctx context.Context, tx *sqldb.Tx, s stored) err
 		return err
 	}
 	return f.deps.Accounts.Audit(ctx, tx, identity.Act{
-		Type: "gateway.passkeys.deleted", TargetType: "passkeys", TargetID: s.ID, Before: s.facts(), Payload: map[string]any{"userId": s.userID},
+		TargetType: "passkeys", TargetID: s.ID, Before: s.facts(), Payload: &catalogue.Passkey{Verb: catalogue.Deleted, UserID: s.userID},
 	})
 }
 

@@ -74,7 +74,7 @@ func (f *Factors) prove(ctx context.Context, proof Proof, with check) ([]string,
 		return nil, err
 	}
 	if !result.passed {
-		return nil, f.failed(ctx, user.ID, wrong(proof))
+		return nil, f.failed(ctx, user, wrong(proof))
 	}
 	f.deps.Accounts.Forget(caller.SessionID)
 	f.deps.Limits.LoginSucceeded(ctx, account(user.ID))

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/gateway/internal/identity"
 	"atelier/internal/sqldb"
@@ -32,7 +33,7 @@ func (f *Factors) RenewRecoveryCodes(ctx context.Context, currentPassword string
 		if codes, err = f.newRecovery(ctx, tx, user.ID); err != nil {
 			return err
 		}
-		return f.deps.Accounts.Audit(ctx, tx, identity.Act{Type: "gateway.mfa.recoveryRenewed", TargetType: "users", TargetID: user.ID})
+		return f.deps.Accounts.Audit(ctx, tx, identity.Act{Payload: new(catalogue.MFARecoveryRenewed), TargetType: "users", TargetID: user.ID})
 	})
 	return codes, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/gateway/internal/identity"
 	"atelier/internal/sqldb"
@@ -158,7 +159,7 @@ func (f *Factors) insertPasskey(ctx context.Context, s stored) error {
 			return err
 		}
 		return f.deps.Accounts.Audit(ctx, tx, identity.Act{
-			Type: "gateway.passkeys.created", TargetType: "passkeys", TargetID: s.ID, After: s.facts(), Payload: map[string]any{"userId": s.userID},
+			TargetType: "passkeys", TargetID: s.ID, After: s.facts(), Payload: &catalogue.Passkey{Verb: catalogue.Created, UserID: s.userID},
 		})
 	})
 	if sqldb.IsUnique(err) {

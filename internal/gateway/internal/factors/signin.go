@@ -9,6 +9,7 @@ import (
 	"github.com/go-webauthn/webauthn/protocol"
 	"github.com/go-webauthn/webauthn/webauthn"
 
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/gateway/internal/identity"
 	"atelier/internal/httpx"
@@ -107,8 +108,8 @@ func (f *Factors) refuse(ctx context.Context, user identity.User) error {
 	}
 	err := f.deps.DB.Tx(ctx, func(tx *sqldb.Tx) error {
 		return f.deps.Accounts.Audit(ctx, tx, identity.Act{
-			Type: "gateway.login.failed", TargetType: "users", TargetID: user.ID,
-			Payload: map[string]any{"email": user.Email, "provider": "passkey", "ip": httpx.InfoFrom(ctx).Client.String()},
+			TargetType: "users", TargetID: user.ID,
+			Payload: &catalogue.LoginFailed{Email: user.Email, Provider: "passkey", IP: httpx.InfoFrom(ctx).Client.String()},
 		})
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/gateway/internal/limits"
 	"atelier/internal/sqldb"
@@ -77,7 +78,7 @@ func (i *Identity) CreateAccessToken(ctx context.Context, wanted NewAccessToken)
 			strings.Join(made.Scopes, " "), sqldb.Millis(made.Created), sqldb.Millis(made.Expires)); err != nil {
 			return err
 		}
-		return i.audit(ctx, tx, Act{Type: "gateway.accessTokens.created", TargetType: "accessTokens", TargetID: made.ID, After: made.facts()})
+		return i.audit(ctx, tx, Act{Payload: &catalogue.AccessToken{Verb: catalogue.Created}, TargetType: "accessTokens", TargetID: made.ID, After: made.facts()})
 	})
 	return secret, made, err
 }
@@ -165,7 +166,7 @@ func (i *Identity) DeleteAccessToken(ctx context.Context, userID, idOrValue stri
 		if _, err := tx.Exec(ctx, `DELETE FROM gw_access_tokens WHERE id = $1`, row.ID); err != nil {
 			return err
 		}
-		return i.audit(ctx, tx, Act{Type: "gateway.accessTokens.deleted", TargetType: "accessTokens", TargetID: row.ID, Before: row.token().facts()})
+		return i.audit(ctx, tx, Act{Payload: &catalogue.AccessToken{Verb: catalogue.Deleted}, TargetType: "accessTokens", TargetID: row.ID, Before: row.token().facts()})
 	})
 	i.tokens.InvalidateAll()
 	return row.token(), err

@@ -4,11 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 )
@@ -197,12 +199,25 @@ func (i *Identity) PatchUsers(ctx context.Context, q UserQuery, patch UserPatch)
 		result.Modified++
 	}
 	return result, i.auditAlone(ctx, Act{
-		Type: "gateway.users.bulkUpdated", TargetType: "users", TargetID: "*",
-		Payload: map[string]any{
-			"query": map[string]any{"ids": q.IDs, "emails": q.Emails}, "behaviour": map[string]any{"groups": patch.GroupsMode},
-			"result": map[string]any{"requestedCount": result.Requested, "matchedCount": result.Matched, "modifiedCount": result.Modified},
+		TargetType: "users", TargetID: "*",
+		Payload: &catalogue.UsersBulkUpdated{
+			Query: catalogue.UsersQuery{IDs: q.IDs, Emails: q.Emails}, Behaviour: catalogue.UsersBehaviour{Groups: patch.GroupsMode}, Data: patch.told(),
+			Result: catalogue.UsersResult(result),
 		},
 	})
+}
+
+// told is what events say of a change. Of what a person keeps beside their account only the names are told.
+func (patch UserPatch) told() catalogue.UsersData {
+	said := catalogue.UsersData{FirstName: patch.FirstName, LastName: patch.LastName, Email: patch.Email, Language: patch.Language, Groups: patch.Groups}
+	if patch.Status != nil {
+		said.Status = (*string)(patch.Status)
+	}
+	if patch.SuperAdmin != nil {
+		said.PlatformRole = new(platformRole(*patch.SuperAdmin))
+	}
+	said.Meta = slices.Sorted(maps.Keys(patch.Meta))
+	return said
 }
 
 // AddUser makes an account, as a super admin: validated, with a mailed link to choose its password.
@@ -219,7 +234,7 @@ func (i *Identity) AddUser(ctx context.Context, wanted SignUp) (User, error) {
 		if err := i.insertUser(ctx, tx, u, ""); err != nil {
 			return err
 		}
-		if err := i.audit(ctx, tx, Act{Type: "gateway.users.created", TargetType: "users", TargetID: u.ID, After: u.facts()}); err != nil {
+		if err := i.audit(ctx, tx, Act{Payload: new(catalogue.UserCreated), TargetType: "users", TargetID: u.ID, After: u.facts()}); err != nil {
 			return err
 		}
 		return i.mailToken(ctx, tx, u, ForPassword, i.deps.Config.ResetPage())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 )
@@ -177,7 +178,7 @@ func (i *Identity) AddLink(ctx context.Context, sessionID string, l Link) error 
 			return err
 		}
 		return i.audit(ctx, tx, Act{
-			Type: "gateway.links.created", TargetType: "users", TargetID: p.UserID, After: map[string]any{"provider": l.Provider, "id": l.Subject},
+			Payload: &catalogue.Link{Verb: catalogue.Created}, TargetType: "users", TargetID: p.UserID, After: map[string]any{"provider": l.Provider, "id": l.Subject},
 		})
 	})
 	i.sessions.Invalidate(sessionID)
@@ -259,7 +260,7 @@ func (i *Identity) DeleteLink(ctx context.Context, provider string, others bool)
 			return err
 		}
 		return i.audit(ctx, tx, Act{
-			Type: "gateway.links.deleted", TargetType: "users", TargetID: caller.UserID,
+			Payload: &catalogue.Link{Verb: catalogue.Deleted}, TargetType: "users", TargetID: caller.UserID,
 			Before: map[string]any{"provider": provider, "id": user.AuthData[provider]["id"]},
 		})
 	})
@@ -292,7 +293,6 @@ func (i *Identity) canUsePassword(u User) bool {
 // RecordRefusal tells the audit trail of a sign-in through a provider that failed.
 func (i *Identity) RecordRefusal(ctx context.Context, provider, reason string) error {
 	return i.auditAlone(ctx, Act{
-		Type: "gateway.login.failed", TargetType: "providers", TargetID: provider,
-		Payload: map[string]any{"provider": provider, "ip": address(ctx), "reason": reason},
+		TargetType: "providers", TargetID: provider, Payload: &catalogue.LoginFailed{Provider: provider, IP: address(ctx), Reason: reason},
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 )
@@ -41,7 +42,7 @@ func (i *Identity) AskPassword(ctx context.Context, email, language string) erro
 			return err
 		}
 		return i.audit(ctx, tx, Act{
-			Type: "gateway.passwordReset.requested", TargetType: "users", TargetID: u.ID, Payload: map[string]any{"ip": address(ctx), "email": u.Email},
+			TargetType: "users", TargetID: u.ID, Payload: &catalogue.PasswordReset{Verb: catalogue.Requested, IP: address(ctx), Email: u.Email},
 		})
 	})
 }
@@ -90,7 +91,7 @@ func (i *Identity) ResetPassword(ctx context.Context, token, password string) (u
 			return err
 		}
 		return i.audit(ctx, tx, Act{
-			Type: "gateway.passwordReset.succeeded", TargetType: "users", TargetID: u.ID, Payload: map[string]any{"ip": address(ctx), "email": u.Email},
+			TargetType: "users", TargetID: u.ID, Payload: &catalogue.PasswordReset{Verb: catalogue.Succeeded, IP: address(ctx), Email: u.Email},
 		})
 	})
 	i.sessions.InvalidateAll()
@@ -128,7 +129,7 @@ func (i *Identity) ChangePassword(ctx context.Context, current, password string)
 		if err := i.setPassword(ctx, tx, u, hash, caller.SessionID); err != nil {
 			return err
 		}
-		return i.audit(ctx, tx, Act{Type: "gateway.passwords.changed", TargetType: "users", TargetID: u.ID, Payload: map[string]any{"ip": address(ctx)}})
+		return i.audit(ctx, tx, Act{TargetType: "users", TargetID: u.ID, Payload: &catalogue.PasswordChanged{IP: address(ctx)}})
 	})
 	i.sessions.InvalidateAll()
 	return u, err

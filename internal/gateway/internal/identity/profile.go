@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 )
@@ -186,8 +187,8 @@ func (i *Identity) remove(ctx context.Context, tx *sqldb.Tx, u User) error {
 		return err
 	}
 	return i.audit(ctx, tx, Act{
-		Type: "gateway.users.deleted", TargetType: "users", TargetID: u.ID, Before: u.facts(),
-		Payload: map[string]any{"userId": u.ID, "ip": address(ctx), "workspacesLeft": orphans},
+		TargetType: "users", TargetID: u.ID, Before: u.facts(),
+		Payload: &catalogue.UserDeleted{UserID: u.ID, IP: address(ctx), WorkspacesLeft: orphans},
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/gateway/internal/limits"
 	"atelier/internal/sqldb"
@@ -59,7 +60,7 @@ func (i *Identity) AddServiceAccount(ctx context.Context, slug string, draft Ser
 			strings.Join(made.Scopes, " "), flag(made.Disabled), sqldb.Millis(now), sqldb.Millis(now)); err != nil {
 			return err
 		}
-		return i.auditService(ctx, tx, "created", made, nil)
+		return i.auditService(ctx, tx, catalogue.Created, made, nil)
 	})
 	if sqldb.IsUnique(err) {
 		return "", made, errs.Newf(errs.AlreadyExists, "There is a service account %q; choose another slug.", slug).With("slug", slug)
@@ -98,10 +99,10 @@ func (draft ServiceDraft) apply(ctx context.Context, s *ServiceAccount) error {
 	return nil
 }
 
-func (i *Identity) auditService(ctx context.Context, tx *sqldb.Tx, what string, after ServiceAccount, before map[string]any) error {
+func (i *Identity) auditService(ctx context.Context, tx *sqldb.Tx, what catalogue.Verb, after ServiceAccount, before map[string]any) error {
 	return i.audit(ctx, tx, Act{
-		Type: "gateway.serviceAccounts." + what, TargetType: "serviceAccounts", TargetID: after.Slug, Before: before, After: after.facts(),
-		Payload: map[string]any{"saSlug": after.Slug},
+		TargetType: "serviceAccounts", TargetID: after.Slug, Before: before, After: after.facts(),
+		Payload: &catalogue.ServiceAccount{Verb: what, SASlug: after.Slug},
 	})
 }
 
@@ -165,7 +166,7 @@ func (i *Identity) UpdateServiceAccount(ctx context.Context, slug string, draft 
 				return err
 			}
 		}
-		return i.auditService(ctx, tx, "updated", s, before)
+		return i.auditService(ctx, tx, catalogue.Updated, s, before)
 	})
 	i.sessions.InvalidateAll()
 	return s, err
@@ -186,7 +187,7 @@ func (i *Identity) RotateServiceAccount(ctx context.Context, slug string) (secre
 		if _, err := i.endSessions(ctx, tx, `user_id = $2`, s.UserID); err != nil {
 			return err
 		}
-		return i.auditService(ctx, tx, "rotated", s, nil)
+		return i.auditService(ctx, tx, catalogue.Rotated, s, nil)
 	})
 	i.sessions.InvalidateAll()
 	return secret, s, err
@@ -207,8 +208,8 @@ func (i *Identity) DeleteServiceAccount(ctx context.Context, slug string) error 
 			return err
 		}
 		return i.audit(ctx, tx, Act{
-			Type: "gateway.serviceAccounts.deleted", TargetType: "serviceAccounts", TargetID: slug, Before: s.facts(),
-			Payload: map[string]any{"saSlug": slug, "workspacesLeft": orphans},
+			TargetType: "serviceAccounts", TargetID: slug, Before: s.facts(),
+			Payload: &catalogue.ServiceAccount{Verb: catalogue.Deleted, SASlug: slug, WorkspacesLeft: orphans},
 		})
 	})
 	i.sessions.InvalidateAll()

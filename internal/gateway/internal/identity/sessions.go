@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/httpx"
 	"atelier/internal/sqldb"
@@ -221,7 +222,7 @@ func (i *Identity) SignOut(ctx context.Context, sessionID string) error {
 		if err != nil || ended == 0 {
 			return err
 		}
-		return i.audit(ctx, tx, Act{Type: "gateway.logout.succeeded", TargetType: "sessions", TargetID: sessionID})
+		return i.audit(ctx, tx, Act{Payload: new(catalogue.LogoutSucceeded), TargetType: "sessions", TargetID: sessionID})
 	})
 	i.sessions.Invalidate(sessionID)
 	return errs.Wrap(err, "end a session")
@@ -237,7 +238,7 @@ func (i *Identity) EndSession(ctx context.Context, userID, sessionID string) err
 		if ended == 0 {
 			return errs.Missing("sessions", sessionID)
 		}
-		return i.audit(ctx, tx, Act{Type: "gateway.sessions.revoked", TargetType: "sessions", TargetID: sessionID, Payload: map[string]any{"userId": userID}})
+		return i.audit(ctx, tx, Act{TargetType: "sessions", TargetID: sessionID, Payload: &catalogue.SessionsRevoked{UserID: userID}})
 	})
 	i.sessions.Invalidate(sessionID)
 	return err
@@ -249,7 +250,7 @@ func (i *Identity) EndSessions(ctx context.Context, userID, except string) (ende
 		if ended, err = i.endSessions(ctx, tx, `user_id = $2 AND id <> $3`, userID, except); err != nil || ended == 0 {
 			return err
 		}
-		return i.audit(ctx, tx, Act{Type: "gateway.sessions.revoked", TargetType: "users", TargetID: userID, Payload: map[string]any{"count": ended}})
+		return i.audit(ctx, tx, Act{TargetType: "users", TargetID: userID, Payload: &catalogue.SessionsRevoked{Count: ended}})
 	})
 	i.sessions.InvalidateAll()
 	return ended, err

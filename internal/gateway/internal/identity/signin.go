@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 )
@@ -96,8 +97,7 @@ func (i *Identity) notValidated(ctx context.Context, email string) error {
 
 func (i *Identity) recordRefusal(ctx context.Context, email string) error {
 	return i.auditAlone(ctx, Act{
-		Type: "gateway.login.failed", TargetType: "users", TargetID: email,
-		Payload: map[string]any{"email": email, "provider": LocalProvider, "ip": address(ctx)},
+		TargetType: "users", TargetID: email, Payload: &catalogue.LoginFailed{Email: email, Provider: LocalProvider, IP: address(ctx)},
 	})
 }
 
@@ -172,12 +172,14 @@ func (i *Identity) newSession(start Start) Session {
 
 func signInAct(ctx context.Context, start Start, s Session) Act {
 	return Act{
-		Type: "gateway.login.succeeded", TargetType: "users", TargetID: start.User.ID,
-		Payload: map[string]any{
-			"actor": map[string]any{"kind": string(principalOf(start.User).Kind), "userId": start.User.ID, "sessionId": s.ID},
-			"id":    start.User.ID, "email": start.User.Email, "ip": address(ctx), "provider": start.Provider, "authData": start.User.AuthData,
-			"session": map[string]any{
-				"id": s.ID, "expires": s.Expires.UTC().Format(time.RFC3339), "expiresIn": int(s.Expires.Sub(s.Created).Seconds()),
+		TargetType: "users", TargetID: start.User.ID,
+		Payload: &catalogue.LoginSucceeded{
+			Audited: catalogue.Audited{
+				Actor: &catalogue.Actor{Kind: string(principalOf(start.User).Kind), UserID: start.User.ID, SessionID: s.ID},
+			},
+			ID: start.User.ID, Email: start.User.Email, IP: address(ctx), Provider: start.Provider, AuthData: start.User.AuthData,
+			Session: catalogue.LoginSession{
+				ID: s.ID, Expires: s.Expires.UTC().Format(time.RFC3339), ExpiresIn: int(s.Expires.Sub(s.Created).Seconds()),
 			},
 		},
 	}

@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/mail"
 	"atelier/internal/sqldb"
@@ -94,8 +95,7 @@ func (i *Identity) register(ctx context.Context, tx *sqldb.Tx, u User, hash stri
 		return err
 	}
 	if err := i.audit(ctx, tx, Act{
-		Type: "gateway.signup.succeeded", TargetType: "users", TargetID: u.ID, After: u.facts(),
-		Payload: map[string]any{"ip": address(ctx), "user": u.facts()},
+		TargetType: "users", TargetID: u.ID, After: u.facts(), Payload: &catalogue.SignupSucceeded{IP: address(ctx), User: u.facts()},
 	}); err != nil {
 		return err
 	}
@@ -106,14 +106,18 @@ func (i *Identity) register(ctx context.Context, tx *sqldb.Tx, u User, hash stri
 }
 
 // facts is what the audit trail says of an account.
-func (u *User) facts() map[string]any {
-	facts := map[string]any{
-		"id": u.ID, "email": u.Email, "firstName": u.FirstName, "lastName": u.LastName, "status": string(u.Status), "mfa": u.MFA, "groups": u.Groups,
+func (u *User) facts() catalogue.User {
+	return catalogue.User{
+		ID: u.ID, Email: u.Email, FirstName: u.FirstName, LastName: u.LastName, Status: string(u.Status), MFA: u.MFA, Groups: u.Groups,
+		PlatformRole: platformRole(u.SuperAdmin),
 	}
-	if u.SuperAdmin {
-		facts["platformRole"] = "superadmin"
+}
+
+func platformRole(superAdmin bool) string {
+	if superAdmin {
+		return "superadmin"
 	}
-	return facts
+	return ""
 }
 
 // AskValidation mails a new link to an account that waits for its validation. The answer is the same for every address.
@@ -214,7 +218,6 @@ func (i *Identity) change(ctx context.Context, tx *sqldb.Tx, u, before User) err
 		return err
 	}
 	return i.audit(ctx, tx, Act{
-		Type: "gateway.users.updated", TargetType: "users", TargetID: u.ID, Before: before.facts(), After: u.facts(),
-		Payload: map[string]any{"user": u.facts()},
+		TargetType: "users", TargetID: u.ID, Before: before.facts(), After: u.facts(), Payload: &catalogue.UserUpdated{User: u.facts()},
 	})
 }

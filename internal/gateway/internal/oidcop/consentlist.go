@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/gateway/internal/identity"
 	"atelier/internal/sqldb"
@@ -69,7 +70,7 @@ func (p *Provider) Withdraw(ctx context.Context, clientID string) error {
 			return err
 		}
 		return p.deps.Identity.Audit(ctx, tx, identity.Act{
-			Type: "gateway.consents.deleted", TargetType: "clients", TargetID: clientID, Before: map[string]any{"scopes": before},
+			Payload: &catalogue.Consent{Verb: catalogue.Deleted}, TargetType: "clients", TargetID: clientID, Before: map[string]any{"scopes": before},
 		})
 	})
 	if err != nil {

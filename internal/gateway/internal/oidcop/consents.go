@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/gateway/internal/identity"
 	"atelier/internal/sqldb"
@@ -91,8 +92,8 @@ func (p *Provider) allow(ctx context.Context, tx *sqldb.Tx, in interaction, brow
 	}
 	if in.passing {
 		return p.deps.Identity.Audit(ctx, tx, identity.Act{
-			Type: "gateway.consents.given", TargetType: "clients", TargetID: in.Request.ClientID,
-			Payload: map[string]any{"scopes": in.Request.Scopes, "redirect": placeOf(in.Request.RedirectURI)},
+			TargetType: "clients", TargetID: in.Request.ClientID,
+			Payload: &catalogue.Consent{Verb: catalogue.Given, Scopes: in.Request.Scopes, Redirect: placeOf(in.Request.RedirectURI)},
 		})
 	}
 	before, err := consented(ctx, tx, browser.User.ID, in.Request.ClientID)
@@ -111,7 +112,7 @@ func (p *Provider) allow(ctx context.Context, tx *sqldb.Tx, in interaction, brow
 		return err
 	}
 	return p.deps.Identity.Audit(ctx, tx, identity.Act{
-		Type: "gateway.consents.updated", TargetType: "clients", TargetID: in.Request.ClientID,
+		Payload: &catalogue.Consent{Verb: catalogue.Updated}, TargetType: "clients", TargetID: in.Request.ClientID,
 		Before: map[string]any{"scopes": before}, After: map[string]any{"scopes": all},
 	})
 }

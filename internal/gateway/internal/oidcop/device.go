@@ -11,6 +11,7 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/oidc"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/gateway/internal/identity"
 	"atelier/internal/kv"
@@ -218,7 +219,7 @@ func (p *Provider) answerDevice(w http.ResponseWriter, r *http.Request) error {
 			return noDevice()
 		}
 		return p.deps.Identity.Audit(ctx, tx, identity.Act{
-			Type: "gateway.devices." + state, TargetType: "clients", TargetID: d.ClientID, Payload: map[string]any{"scopes": d.Scopes},
+			TargetType: "clients", TargetID: d.ClientID, Payload: &catalogue.Device{Verb: catalogue.Verb(state), Scopes: d.Scopes},
 		})
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"atelier/internal/catalogue"
 	"atelier/internal/gateway/internal/identity"
 	"atelier/internal/sqldb"
 )
@@ -58,8 +59,8 @@ func (p *Provider) revokeGrant(ctx context.Context, tx *sqldb.Tx, g grant, what 
 		return err
 	}
 	return p.deps.Identity.Audit(ctx, tx, identity.Act{
-		Type: "gateway.grants.revoked", TargetType: "grants", TargetID: g.ID,
-		Payload: map[string]any{"userId": g.UserID, "clientId": g.ClientID, "reason": what + " was presented twice"},
+		TargetType: "grants", TargetID: g.ID,
+		Payload: &catalogue.GrantRevoked{UserID: g.UserID, ClientID: g.ClientID, Reason: what + " was presented twice"},
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/gateway/internal/identity"
 	"atelier/internal/sqldb"
@@ -65,12 +66,12 @@ func (p *Provider) storeClient(ctx context.Context, made registered, now time.Ti
 			made.ID, string(text), hashOf(made.Secret), hashOf(made.RegistrationToken), sqldb.Millis(now)); err != nil {
 			return err
 		}
-		return p.auditClient(ctx, tx, "created", made.ID, nil, made.metadata)
+		return p.auditClient(ctx, tx, catalogue.Created, made.ID, nil, made.metadata)
 	})
 }
 
-func (p *Provider) auditClient(ctx context.Context, tx *sqldb.Tx, what, id string, before, after any) error {
-	return p.deps.Identity.Audit(ctx, tx, identity.Act{Type: "gateway.clients." + what, TargetType: "clients", TargetID: id, Before: before, After: after})
+func (p *Provider) auditClient(ctx context.Context, tx *sqldb.Tx, what catalogue.Verb, id string, before, after any) error {
+	return p.deps.Identity.Audit(ctx, tx, identity.Act{Payload: &catalogue.Client{Verb: what}, TargetType: "clients", TargetID: id, Before: before, After: after})
 }
 
 // owned finds the registered client of a request, for whoever holds its registration token. An unknown client, and one that
@@ -130,7 +131,7 @@ func (p *Provider) replaceClient(w http.ResponseWriter, r *http.Request) {
 		if changed == 0 {
 			return badToken()
 		}
-		return p.auditClient(ctx, tx, "updated", after.ID, before.metadata, after.metadata)
+		return p.auditClient(ctx, tx, catalogue.Updated, after.ID, before.metadata, after.metadata)
 	})
 	if err != nil {
 		p.refuse(w, r, err)
@@ -150,7 +151,7 @@ func (p *Provider) deleteClient(w http.ResponseWriter, r *http.Request) {
 		if err := p.removeClient(ctx, tx, found.ID); err != nil {
 			return err
 		}
-		return p.auditClient(ctx, tx, "deleted", found.ID, found.metadata, nil)
+		return p.auditClient(ctx, tx, catalogue.Deleted, found.ID, found.metadata, nil)
 	})
 	if err == nil {
 		err = p.deps.Revocations.Refresh(ctx)

@@ -6,6 +6,7 @@ import (
 
 	"atelier/internal/access"
 	"atelier/internal/bus"
+	"atelier/internal/catalogue"
 	"atelier/internal/envelope"
 	"atelier/internal/sqldb"
 )
@@ -81,8 +82,8 @@ func (p *Provider) followOne(ctx context.Context, tx *sqldb.Tx, event bus.Event)
 	if err := access.SetClient(ctx, tx, event.WorkspaceID, id); err != nil {
 		return err
 	}
-	record, err := envelope.Native(ctx, "gateway", event.WorkspaceID, "workspaces.security.updated", map[string]any{
-		"security": map[string]any{"authentication": map[string]any{"clientId": id}},
+	record, err := envelope.Native(ctx, "gateway", event.WorkspaceID, &catalogue.SecurityUpdated{
+		Security: map[string]any{"authentication": map[string]any{"clientId": id}},
 	})
 	if err != nil {
 		return err

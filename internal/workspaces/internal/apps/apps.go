@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 	"atelier/internal/workspaces/internal/definitions"
@@ -106,21 +107,15 @@ func (a *Apps) readable(ctx context.Context, r sqldb.Reader) (access.Filter, err
 }
 
 // facts is what events say of an app.
-func (app App) facts() map[string]any {
-	said := map[string]any{
-		"workspaceId": app.WorkspaceID, "slug": app.Slug, "name": app.Outline.Name, "description": app.Outline.Description, "photo": app.Outline.Photo,
-		"labels": app.Outline.Labels, "config": app.Outline.Config, "version": versionFacts(app.Versions[0]),
+func (app App) facts() *catalogue.App {
+	newest := app.Versions[0]
+	said := &catalogue.App{
+		WorkspaceID: app.WorkspaceID, Slug: app.Slug, Name: app.Outline.Name, Description: app.Outline.Description, Photo: app.Outline.Photo,
+		Labels: app.Outline.Labels, Config: app.Outline.Config,
+		Version: catalogue.Version{Name: newest.Name, CreatedAt: newest.CreatedAt, Description: json.RawMessage(newest.Description)},
 	}
 	if app.Outline.Documented {
-		said["documentation"] = map[string]any{"workspaceSlug": app.WorkspaceSlug, "slug": Documentation}
-	}
-	return said
-}
-
-func versionFacts(v Version) map[string]any {
-	said := map[string]any{"name": v.Name, "createdAt": v.CreatedAt}
-	if v.Description != "" {
-		said["description"] = json.RawMessage(v.Description)
+		said.Documentation = &catalogue.AppPage{WorkspaceSlug: app.WorkspaceSlug, Slug: Documentation}
 	}
 	return said
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 )
@@ -76,7 +77,7 @@ func (a *Apps) tellDeleted(ctx context.Context, tx *sqldb.Tx, app App) error {
 	if in == "" {
 		in = access.PlatformWorkspace
 	}
-	return a.Definitions.Emit(ctx, tx, in, "apps.deleted", map[string]any{"appSlug": app.Slug})
+	return a.Definitions.Emit(ctx, tx, in, &catalogue.AppDeleted{AppSlug: app.Slug})
 }
 
 // Purge removes the app of a workspace that is being removed for good. While other workspaces use it, it stays without one.

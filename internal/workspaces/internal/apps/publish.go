@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/dsul"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
@@ -233,7 +234,7 @@ func (p *publishing) write(ctx context.Context) error {
 	if err := p.makeRoom(ctx); err != nil {
 		return err
 	}
-	return p.a.Definitions.Emit(ctx, p.tx, p.w.ID, "apps.published", map[string]any{"appSlug": p.app.Slug, "app": p.app.facts()})
+	return p.a.Definitions.Emit(ctx, p.tx, p.w.ID, &catalogue.AppPublished{AppSlug: p.app.Slug, App: p.app.facts()})
 }
 
 // number gives the version its place among the others, and a name when it has none.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/dsul"
 	"atelier/internal/envelope"
 	"atelier/internal/sqldb"
@@ -77,8 +78,8 @@ func (a *Archives) leavingText(ctx context.Context, workspaceID string, entry st
 func (a *Archives) tellExport(ctx context.Context, w workspaces.Workspace, version string) error {
 	return a.DB.Tx(ctx, func(tx *sqldb.Tx) error {
 		return a.Definitions.Audit(ctx, tx, w.ID, envelope.Act{
-			Type: "workspaces.exported", TargetType: access.SubjectWorkspaces, TargetID: w.ID,
-			Payload: map[string]any{"workspace": map[string]any{"id": w.ID, "slug": w.Slug, "name": w.Name}, "version": map[string]any{"name": version}},
+			TargetType: access.SubjectWorkspaces, TargetID: w.ID,
+			Payload: &catalogue.WorkspaceExported{Workspace: definitions.Ref(w), Version: catalogue.Version{Name: version}},
 		})
 	})
 }

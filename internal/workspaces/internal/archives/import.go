@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/dsul"
 	"atelier/internal/errs"
 	"atelier/internal/failpoint"
@@ -235,22 +236,25 @@ func (a *Archives) finish(ctx context.Context, tx *sqldb.Tx, w workspaces.Worksp
 	if err != nil {
 		return err
 	}
-	return a.Definitions.Emit(ctx, tx, w.ID, "workspaces.imported", told(w, c, result))
+	return a.Definitions.Emit(ctx, tx, w.ID, told(w, c, result))
 }
 
 // told is what the event of an import says. Long lists are cut: the counts tell how many there were.
-func told(w workspaces.Workspace, c *content, result Result) map[string]any {
-	payload := map[string]any{
-		"workspace": map[string]any{"id": w.ID, "slug": w.Slug, "name": w.Name},
-		"files":     first(400, result.Imported), "importedFilesCount": len(result.Imported),
-		"deleted": first(400, result.Deleted), "deletedFilesCount": len(result.Deleted),
-		"errors": first(50, result.Findings),
+func told(w workspaces.Workspace, c *content, result Result) *catalogue.WorkspaceImported {
+	payload := &catalogue.WorkspaceImported{
+		Workspace: catalogue.Workspace{ID: w.ID, Slug: w.Slug, Name: w.Name},
+		Files:     first(400, result.Imported), ImportedFilesCount: len(result.Imported),
+		Deleted: first(400, result.Deleted), DeletedFilesCount: len(result.Deleted),
+		Errors: []catalogue.Finding{},
+	}
+	for _, finding := range first(50, result.Findings) {
+		payload.Errors = append(payload.Errors, catalogue.Finding(finding))
 	}
 	if c.info != nil && c.info.Version.Name != "" {
-		payload["version"] = map[string]any{"name": c.info.Version.Name}
+		payload.Version = &catalogue.Version{Name: c.info.Version.Name}
 	}
 	if c.info != nil && c.info.App != nil {
-		payload["publishedAppSlug"] = c.info.App.Slug
+		payload.PublishedAppSlug = c.info.App.Slug
 	}
 	return payload
 }

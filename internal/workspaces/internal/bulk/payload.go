@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 	"atelier/internal/workspaces/internal/versioning"
@@ -217,8 +218,8 @@ func with(details map[string]any, key string, value any) map[string]any {
 	return all
 }
 
-// emit stores an event of the platform workspace. One that is too large loses first what is told of single workspaces.
-func (b *Bulk) emit(ctx context.Context, tx *sqldb.Tx, eventType string, payload any) error {
+// emit stores an event of the platform workspace that says what is given. One that is too large loses first what is told of single workspaces.
+func (b *Bulk) emit(ctx context.Context, tx *sqldb.Tx, event catalogue.Payload, payload any) error {
 	text, err := json.Marshal(payload)
 	if err != nil {
 		return err
@@ -231,7 +232,10 @@ func (b *Bulk) emit(ctx context.Context, tx *sqldb.Tx, eventType string, payload
 	if b.EventMaxLen > 0 && utf8.RuneCount(text) > b.EventMaxLen-envelope {
 		shorten(fields)
 	}
-	return b.Definitions.Emit(ctx, tx, access.PlatformWorkspace, eventType, fields)
+	if err := catalogue.Fill(event, fields); err != nil {
+		return err
+	}
+	return b.Definitions.Emit(ctx, tx, access.PlatformWorkspace, event)
 }
 
 // shorten cuts the lists of an event, and says how long they were.
@@ -245,6 +249,14 @@ func shorten(fields map[string]any) {
 	}
 	delete(fields, "workspaces")
 	fields["counts"], fields["stripped"] = counts, true
+}
+
+// completedEvent is the event of an operation that ended.
+func (o Options) completedEvent() catalogue.Payload {
+	if o.Kind == Importing {
+		return new(catalogue.BulkImportCompleted)
+	}
+	return new(catalogue.BulkPushCompleted)
 }
 
 func orEmpty[T any](list []T) []T {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/failpoint"
 	"atelier/internal/gitcmd"
@@ -307,7 +308,7 @@ func (b *Bulk) record(ctx context.Context, r *running, i int, came outcome, at p
 		if err != nil {
 			return err
 		}
-		return b.emit(ctx, tx, "workspaces."+r.options.operation()+".progress", progress)
+		return b.emit(ctx, tx, &catalogue.BulkProgress{Bulk: catalogue.Bulk(r.options.operation())}, progress)
 	})
 	if err != nil {
 		return err
@@ -364,7 +365,7 @@ func (b *Bulk) close(ctx context.Context, tx *sqldb.Tx, r *running, done any) er
 	if err != nil {
 		return err
 	}
-	return b.emit(ctx, tx, "workspaces."+r.options.operation()+".completed", done)
+	return b.emit(ctx, tx, r.options.completedEvent(), done)
 }
 
 // lost ends an operation whose lock was cleared: what is left of it is not done. One that somebody else took over is theirs.

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/failpoint"
 	"atelier/internal/sqldb"
 	"atelier/internal/workspaces/internal/definitions"
@@ -145,7 +146,7 @@ func (b *Bulk) freeze(ctx context.Context, r *running, found listing) error {
 		if err := store.FreezeBulk(ctx, tx, r.row, rows); err != nil {
 			return err
 		}
-		return b.emit(ctx, tx, "workspaces."+r.options.operation()+".started", found.started())
+		return b.emit(ctx, tx, &catalogue.BulkStarted{Bulk: catalogue.Bulk(r.options.operation())}, found.started())
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/dsul"
 	"atelier/internal/envelope"
 	"atelier/internal/errs"
@@ -73,7 +74,7 @@ func (d *Definitions) TellCreated(ctx context.Context, tx *sqldb.Tx, w workspace
 	if err != nil {
 		return err
 	}
-	if err := d.Emit(ctx, tx, w.ID, "workspaces.created", map[string]any{"workspace": Facts(w)}); err != nil {
+	if err := d.Emit(ctx, tx, w.ID, &catalogue.WorkspaceCreated{Workspace: Facts(w)}); err != nil {
 		return err
 	}
 	return d.audit(ctx, tx, w.ID, SecurityUpdated(w.ID, nil, saved.Security))

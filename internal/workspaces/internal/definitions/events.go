@@ -9,6 +9,7 @@ import (
 
 	"atelier/internal/access"
 	"atelier/internal/bus"
+	"atelier/internal/catalogue"
 	"atelier/internal/dsul"
 	"atelier/internal/envelope"
 	"atelier/internal/sqldb"
@@ -16,10 +17,7 @@ import (
 )
 
 // fact is something that happened to a document.
-type fact struct {
-	eventType string
-	payload   map[string]any
-}
+type fact = catalogue.Payload
 
 // tell stores the events of the changes.
 func (e *Edit) tell(ctx context.Context) error {
@@ -53,23 +51,23 @@ func (d *Definitions) append(ctx context.Context, tx *sqldb.Tx, records ...bus.R
 
 // record makes an event. What makes it too large is left out: whoever needs it reads the document.
 func (d *Definitions) record(ctx context.Context, workspaceID string, f fact) (bus.Record, error) {
-	record, err := envelope.Native(ctx, service, workspaceID, f.eventType, f.payload)
+	record, err := envelope.Native(ctx, service, workspaceID, f)
 	if err != nil || !d.tooLarge(record) {
 		return record, err
 	}
-	const small = 2000
-	short := map[string]any{"stripped": true}
-	for key, value := range f.payload {
-		if text, err := json.Marshal(value); err == nil && len(text) <= small {
-			short[key] = value
-		}
+	short, err := catalogue.Short(f, small)
+	if err != nil {
+		return record, err
 	}
-	return envelope.Native(ctx, service, workspaceID, f.eventType, short)
+	return envelope.Native(ctx, service, workspaceID, short)
 }
 
+// small is how much of JSON never makes an event too large.
+const small = 2000
+
 // Emit stores an event of the service in a transaction.
-func (d *Definitions) Emit(ctx context.Context, tx *sqldb.Tx, workspaceID, eventType string, payload map[string]any) error {
-	record, err := d.record(ctx, workspaceID, fact{eventType: eventType, payload: payload})
+func (d *Definitions) Emit(ctx context.Context, tx *sqldb.Tx, workspaceID string, payload catalogue.Payload) error {
+	record, err := d.record(ctx, workspaceID, payload)
 	if err != nil {
 		return err
 	}
@@ -83,8 +81,11 @@ func (d *Definitions) audit(ctx context.Context, tx *sqldb.Tx, workspaceID strin
 		return err
 	}
 	if d.tooLarge(record) { // whoever needs it reads what it is about
-		act.Before, act.After, act.Payload = nil, nil, map[string]any{"stripped": true}
-		if record, err = envelope.Audit(ctx, service, workspaceID, act); err != nil {
+		short, err := catalogue.Short(act.Payload, small)
+		if err != nil {
+			return err
+		}
+		if record, err = envelope.Native(ctx, service, workspaceID, short); err != nil {
 			return err
 		}
 	}
@@ -119,48 +120,51 @@ func (e *Edit) facts(ctx context.Context, c *change) ([]fact, error) {
 
 func (e *Edit) automationFacts(c *change, slug, oldSlug string, made bool) []fact {
 	if c.after == nil {
-		return []fact{{"workspaces.automations.deleted", map[string]any{"automationSlug": slug}}}
+		return []fact{&catalogue.AutomationDeleted{AutomationSlug: slug}}
 	}
-	payload := map[string]any{"slug": slug, "automation": whole(c.after), "events": c.after.Summary().Events}
-	return []fact{{createdOr("workspaces.automations.", made), renamed(payload, oldSlug)}}
+	return []fact{&catalogue.Automation{
+		Verb: createdOr(made), Slug: slug, OldSlug: oldSlug, Automation: whole(c.after), Events: c.after.Summary().Events,
+	}}
 }
 
 func (e *Edit) pageFacts(c *change, slug, oldSlug string, made bool) []fact {
 	if c.after == nil {
-		return []fact{{"workspaces.pages.deleted", map[string]any{"pageSlug": slug}}}
+		return []fact{&catalogue.PageDeleted{PageSlug: slug}}
 	}
-	payload := map[string]any{"slug": slug, "pageId": c.stored.ObjectID, "page": whole(c.after), "events": c.after.Summary().Events}
-	return []fact{{createdOr("workspaces.pages.", made), renamed(payload, oldSlug)}}
+	return []fact{&catalogue.Page{
+		Verb: createdOr(made), PageID: c.stored.ObjectID, Slug: slug, OldSlug: oldSlug, Page: whole(c.after), Events: c.after.Summary().Events,
+	}}
 }
 
 // indexFacts tells of the workspace itself, and of the parts of its index that others listen to.
 func (e *Edit) indexFacts(c *change) []fact {
 	w := e.Workspace
-	updated := map[string]any{"workspace": Facts(w)}
+	updated := &catalogue.WorkspaceUpdated{Workspace: Facts(w)}
 	if e.before.Slug != w.Slug {
-		updated["oldSlug"] = e.before.Slug
+		updated.OldSlug = e.before.Slug
 	}
-	facts := []fact{{"workspaces.updated", updated}}
+	facts := []fact{updated}
 	before, after := c.beforeText, c.after
 	if changed(before, after, "config") {
-		facts = append(facts, fact{"workspaces.configured", map[string]any{"config": configOf(after, before), "oldConfig": configOf(before, after)}})
+		facts = append(facts, &catalogue.WorkspaceConfigured{Config: configOf(after, before), OldConfig: configOf(before, after)})
 	}
 	if changed(before, after, "blocks") {
-		facts = append(facts, fact{"workspaces.blocks.updated", map[string]any{"blocks": part(after, "blocks"), "workspaceSlug": w.Slug}})
+		facts = append(facts, &catalogue.BlocksUpdated{Blocks: part(after, "blocks"), WorkspaceSlug: w.Slug})
 	}
 	if changed(before, after, "events") {
-		facts = append(facts, fact{"workspaces.events.updated", map[string]any{"events": part(after, "events")}})
+		facts = append(facts, &catalogue.EventsUpdated{Events: part(after, "events")})
 	}
 	return facts
 }
 
 // Facts is what events say of a workspace.
-func Facts(w workspaces.Workspace) map[string]any {
-	facts := map[string]any{"id": w.ID, "slug": w.Slug, "name": w.Name, "description": Description(w), "labels": w.Labels}
-	if w.Photo != "" {
-		facts["photo"] = w.Photo
-	}
-	return facts
+func Facts(w workspaces.Workspace) catalogue.Workspace {
+	return catalogue.Workspace{ID: w.ID, Slug: w.Slug, Name: w.Name, Description: Description(w), Labels: w.Labels, Photo: w.Photo}
+}
+
+// Ref names a workspace in events.
+func Ref(w workspaces.Workspace) catalogue.WorkspaceRef {
+	return catalogue.WorkspaceRef{ID: w.ID, Slug: w.Slug, Name: w.Name}
 }
 
 // Description is that of a workspace as clients see it: a text, or texts by language.
@@ -174,23 +178,16 @@ func Description(w workspaces.Workspace) any {
 // SecurityUpdated is the act of replacing a security document; there is nothing before that of a new workspace.
 func SecurityUpdated(workspaceID string, before any, after access.Security) envelope.Act {
 	return envelope.Act{
-		Type: "workspaces.security.updated", TargetType: access.SubjectWorkspaces, TargetID: workspaceID,
-		Before: before, After: after, Payload: map[string]any{"security": after},
+		TargetType: access.SubjectWorkspaces, TargetID: workspaceID,
+		Before: before, After: after, Payload: &catalogue.SecurityUpdated{Security: after},
 	}
 }
 
-func createdOr(prefix string, made bool) string {
+func createdOr(made bool) catalogue.Verb {
 	if made {
-		return prefix + "created"
+		return catalogue.Created
 	}
-	return prefix + "updated"
-}
-
-func renamed(payload map[string]any, oldSlug string) map[string]any {
-	if oldSlug != "" {
-		payload["oldSlug"] = oldSlug
-	}
-	return payload
+	return catalogue.Updated
 }
 
 // whole is a document as events say it.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/dsul"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
@@ -103,14 +104,14 @@ func (d *Definitions) restoring(ctx context.Context, ref string, purpose Purpose
 		if err != nil || !edit.purpose.Quiet || len(written)+len(deleted) == 0 {
 			return err
 		}
-		told := map[string]any{
-			"workspace": Facts(after), "files": orEmpty(written), "deleted": orEmpty(deleted), "errors": []any{},
-			"importedFilesCount": len(written), "deletedFilesCount": len(deleted),
+		told := &catalogue.WorkspaceImported{
+			Workspace: Facts(after), Files: orEmpty(written), Deleted: orEmpty(deleted), Errors: []catalogue.Finding{},
+			ImportedFilesCount: len(written), DeletedFilesCount: len(deleted),
 		}
 		if version != nil {
-			told["version"] = VersionFacts(*version)
+			told.Version = VersionFacts(*version)
 		}
-		return d.Emit(ctx, tx, after.ID, "workspaces.imported", told)
+		return d.Emit(ctx, tx, after.ID, told)
 	})
 	return after, written, deleted, err
 }

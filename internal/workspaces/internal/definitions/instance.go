@@ -3,9 +3,11 @@ package definitions
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 
 	"go.yaml.in/yaml/v3"
 
+	"atelier/internal/catalogue"
 	"atelier/internal/dsul"
 	"atelier/internal/dsul/splice"
 )
@@ -84,7 +86,7 @@ func withoutNulls(mapping *yaml.Node) *yaml.Node {
 func (e *Edit) importFacts(ctx context.Context, c *change, slug, oldSlug string) ([]fact, error) {
 	before := e.formerText(c)
 	if c.after == nil {
-		return []fact{{"workspaces.apps.uninstalled", map[string]any{"slug": slug, "appSlug": textOf(before.Get("appSlug"))}}}, nil
+		return []fact{&catalogue.AppUninstalled{Slug: slug, AppSlug: textOf(before.Get("appSlug"))}}, nil
 	}
 	if before != nil && oldSlug == "" && bytes.Equal(whole(before), whole(c.after)) {
 		return nil, nil
@@ -94,23 +96,24 @@ func (e *Edit) importFacts(ctx context.Context, c *change, slug, oldSlug string)
 		return nil, err
 	}
 	instance := instanceFacts(c.after)
-	payload := renamed(map[string]any{"slug": slug, "appSlug": textOf(c.after.Get("appSlug")), "appInstance": instance}, oldSlug)
+	payload := &catalogue.AppInstance{Verb: catalogue.Installed, Slug: slug, OldSlug: oldSlug, AppSlug: textOf(c.after.Get("appSlug")), AppInstance: instance}
 	if shape != nil {
-		payload["events"] = shape.Events
+		payload.Events = shape.Events
 	}
 	if before == nil {
-		tellConfig(instance, "config", c.after, shape, shape)
-		return []fact{{"workspaces.apps.installed", payload}}, nil
+		instance.Config = toldConfig(c.after, shape, shape)
+		return []fact{payload}, nil
 	}
 	formerly, err := e.shape(ctx, before)
 	if err != nil {
 		return nil, err
 	}
-	tellConfig(instance, "config", c.after, shape, formerly)
+	instance.Config = toldConfig(c.after, shape, formerly)
 	if changed(before, c.after, "config") {
-		tellConfig(instance, "oldConfig", before, formerly, shape)
+		instance.OldConfig = toldConfig(before, formerly, shape)
 	}
-	return []fact{{"workspaces.apps.configured", payload}}, nil
+	payload.Verb = catalogue.Configured
+	return []fact{payload}, nil
 }
 
 // formerText is the document that a change goes on with, also under another path; nil for a new one.
@@ -134,25 +137,27 @@ func (e *Edit) shape(ctx context.Context, instance *dsul.Document) (*AppShape, e
 	return e.d.References.AppShape(ctx, e.Tx, textOf(instance.Get("appSlug")), textOf(instance.Get("appVersion")))
 }
 
-// tellConfig adds the configuration of an instance to what events say of it, without what its app calls secret; another
-// version of the app may call more of it so. Of an app that is not known nobody can tell, so nothing is said.
-func tellConfig(said map[string]any, key string, doc *dsul.Document, own, other *AppShape) {
+// toldConfig is the configuration of an instance as events say it, without what its app calls secret; another version of the
+// app may call more of it so. Of an app that is not known nobody can tell, so nothing is said.
+func toldConfig(doc *dsul.Document, own, other *AppShape) any {
 	if own == nil || doc.Get("config") == nil {
-		return
+		return nil
 	}
 	value := withoutSecrets(decoded(own.Config), decoded(part(doc, "config")))
 	if other != nil {
 		value = withoutSecrets(decoded(other.Config), value)
 	}
-	said[key] = value
+	return value
 }
 
 // instanceFacts is what events say of an app instance besides its configuration.
-func instanceFacts(doc *dsul.Document) map[string]any {
-	said := map[string]any{"slug": doc.Slug}
-	for _, key := range []string{"appSlug", "appName", "appVersion", "disabled", "labels"} {
+func instanceFacts(doc *dsul.Document) *catalogue.InstalledApp {
+	said := &catalogue.InstalledApp{Slug: doc.Slug}
+	for key, place := range map[string]*json.RawMessage{
+		"appSlug": &said.AppSlug, "appName": &said.AppName, "appVersion": &said.AppVersion, "disabled": &said.Disabled, "labels": &said.Labels,
+	} {
 		if doc.Get(key) != nil {
-			said[key] = part(doc, key)
+			*place = part(doc, key)
 		}
 	}
 	return said

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/envelope"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
@@ -55,7 +56,7 @@ func (d *Definitions) SetLock(ctx context.Context, ref, reason string) (lock wor
 		if lock.Epoch, err = store.SetLock(ctx, tx, w.ID, lock); err != nil {
 			return err
 		}
-		return d.audit(ctx, tx, w.ID, lockAct("workspaces.writeLock.set", w, lock))
+		return d.audit(ctx, tx, w.ID, lockAct(catalogue.Set, w, lock))
 	})
 	return lock, err
 }
@@ -77,7 +78,7 @@ func (d *Definitions) ClearLock(ctx context.Context, ref string) (id string, err
 		if err := store.DeleteConflict(ctx, tx, w.ID); err != nil { // whoever clears the lock dismisses it
 			return err
 		}
-		return d.audit(ctx, tx, w.ID, lockAct("workspaces.writeLock.cleared", w, w.Lock))
+		return d.audit(ctx, tx, w.ID, lockAct(catalogue.Cleared, w, w.Lock))
 	})
 	return id, err
 }
@@ -109,9 +110,9 @@ func (d *Definitions) newLock(ctx context.Context, reason string) workspaces.Loc
 	return lock
 }
 
-func lockAct(eventType string, w workspaces.Workspace, lock workspaces.Lock) envelope.Act {
+func lockAct(what catalogue.Verb, w workspaces.Workspace, lock workspaces.Lock) envelope.Act {
 	return envelope.Act{
-		Type: eventType, TargetType: access.SubjectWorkspaces, TargetID: w.ID,
-		Payload: map[string]any{"writeLock": map[string]any{"reason": lock.Reason, "lockedBy": lock.By, "lockedAt": lock.At}},
+		TargetType: access.SubjectWorkspaces, TargetID: w.ID,
+		Payload: &catalogue.WriteLock{Verb: what, WriteLock: catalogue.Lock{Reason: lock.Reason, LockedBy: lock.By, LockedAt: lock.At}},
 	}
 }

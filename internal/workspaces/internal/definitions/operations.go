@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 	"atelier/internal/workspaces"
@@ -289,9 +290,9 @@ func (d *Definitions) RollBack(ctx context.Context, o store.Operation) error {
 		if err != nil || !was {
 			return err
 		}
-		return d.Emit(ctx, tx, o.WorkspaceID, "error", map[string]any{
-			"type": "operationLost", "message": errs.From(Interrupted()).Message,
-			"details": map[string]any{"operation": o.Kind, "operationId": o.ID, "startedAt": o.StartedAt, "startedBy": o.StartedBy},
+		return d.Emit(ctx, tx, o.WorkspaceID, &catalogue.Error{
+			Type: "operationLost", Message: errs.From(Interrupted()).Message,
+			Details: map[string]any{"operation": o.Kind, "operationId": o.ID, "startedAt": o.StartedAt, "startedBy": o.StartedBy},
 		})
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 	"atelier/internal/workspaces"
@@ -129,7 +130,7 @@ func (d *Definitions) saveVersion(ctx context.Context, tx *sqldb.Tx, w workspace
 			return err
 		}
 	}
-	return d.Emit(ctx, tx, w.ID, "workspaces.versions.published", map[string]any{"version": VersionFacts(*saved)})
+	return d.Emit(ctx, tx, w.ID, &catalogue.VersionPublished{Version: VersionFacts(*saved)})
 }
 
 // KeepTree keeps the current documents of a workspace as a tree, and gives its hash.
@@ -142,12 +143,8 @@ func (d *Definitions) KeepTree(ctx context.Context, tx *sqldb.Tx, workspaceID st
 }
 
 // VersionFacts is a version as clients and events see it.
-func VersionFacts(v store.Version) map[string]any {
-	facts := map[string]any{"name": v.Name, "createdAt": v.CreatedAt, "createdBy": v.CreatedBy}
-	if v.Description != "" {
-		facts["description"] = json.RawMessage(v.Description)
-	}
-	return facts
+func VersionFacts(v store.Version) *catalogue.Version {
+	return &catalogue.Version{Name: v.Name, CreatedAt: v.CreatedAt, CreatedBy: &v.CreatedBy, Description: json.RawMessage(v.Description)}
 }
 
 // autoName is the name of a version that nobody named: the day and the first number of it that is free.
@@ -185,7 +182,7 @@ func (d *Definitions) DeleteVersion(ctx context.Context, ref, name string) error
 		if !gone {
 			return errs.Missing("versions", name)
 		}
-		return d.Emit(ctx, tx, v.Workspace.ID, "workspaces.versions.deleted", map[string]any{"version": map[string]any{"name": name}})
+		return d.Emit(ctx, tx, v.Workspace.ID, &catalogue.VersionDeleted{Version: catalogue.Version{Name: name}})
 	})
 }
 

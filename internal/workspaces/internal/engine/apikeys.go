@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/envelope"
 	"atelier/internal/sqldb"
 )
@@ -36,7 +37,7 @@ func (e *Engine) CreateAPIKey(ctx context.Context, ref string, request access.Ke
 		if created, secret, err = e.Keys.Create(ctx, tx, v.Ability, request); err != nil {
 			return err
 		}
-		return e.audit(ctx, tx, v.Workspace.ID, keyAct("apikeys.created", created, nil, keyFacts(created)))
+		return e.audit(ctx, tx, v.Workspace.ID, keyAct(catalogue.Created, created, nil, keyFacts(created)))
 	})
 	return created, secret, err
 }
@@ -55,7 +56,7 @@ func (e *Engine) UpdateAPIKey(ctx context.Context, ref, key string, request acce
 		if updated, err = e.Keys.Update(ctx, tx, v.Ability, key, request); err != nil {
 			return err
 		}
-		return e.audit(ctx, tx, v.Workspace.ID, keyAct("apikeys.updated", updated, keyFacts(before), keyFacts(updated)))
+		return e.audit(ctx, tx, v.Workspace.ID, keyAct(catalogue.Updated, updated, keyFacts(before), keyFacts(updated)))
 	})
 	return updated, err
 }
@@ -70,22 +71,22 @@ func (e *Engine) DeleteAPIKey(ctx context.Context, ref, key string) (deleted acc
 		if deleted, err = e.Keys.Delete(ctx, tx, v.Workspace.ID, key); err != nil {
 			return err
 		}
-		return e.audit(ctx, tx, v.Workspace.ID, keyAct("apikeys.deleted", deleted, keyFacts(deleted), nil))
+		return e.audit(ctx, tx, v.Workspace.ID, keyAct(catalogue.Deleted, deleted, keyFacts(deleted), nil))
 	})
 	return deleted, err
 }
 
 // keyAct is something done to a key. The payload is that of the key's events; the secret has no place in it.
-func keyAct(eventType string, key access.APIKey, before, after map[string]any) envelope.Act {
-	act := envelope.Act{
-		Type: eventType, TargetType: "apikeys", TargetID: key.ID,
-		Payload: map[string]any{"id": key.ID, "name": key.Name, "subjectType": access.SubjectWorkspaces, "subjectId": key.WorkspaceID},
+func keyAct(what catalogue.Verb, key access.APIKey, before, after map[string]any) envelope.Act {
+	said := &catalogue.APIKey{
+		Verb: what, ID: key.ID, APIKey: key.Masked(), Name: key.Name, SubjectType: access.SubjectWorkspaces, SubjectID: key.WorkspaceID,
 	}
+	act := envelope.Act{TargetType: "apikeys", TargetID: key.ID, Payload: said}
 	if before != nil {
 		act.Before = before
 	}
 	if after != nil {
-		act.After, act.Payload["rules"] = after, key.ShownRules()
+		act.After, said.Rules = after, key.ShownRules()
 	}
 	return act
 }

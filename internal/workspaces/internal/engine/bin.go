@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/envelope"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
@@ -34,7 +35,7 @@ func (e *Engine) Delete(ctx context.Context, ref string) (id string, err error) 
 		if err := access.Park(ctx, tx, id); err != nil {
 			return err
 		}
-		return e.Definitions.Emit(ctx, tx, id, "workspaces.deleted", map[string]any{"workspaceId": id, "workspaceSlug": w.Slug, "name": w.Name})
+		return e.Definitions.Emit(ctx, tx, id, &catalogue.WorkspaceDeleted{WorkspaceID: id, WorkspaceSlug: w.Slug, Name: w.Name})
 	})
 	return id, err
 }
@@ -97,11 +98,11 @@ func (e *Engine) Restore(ctx context.Context, id, slug string) (w workspaces.Wor
 		if w, err = store.Get(ctx, tx, id); err != nil {
 			return err
 		}
-		if err := e.Definitions.Emit(ctx, tx, id, "workspaces.updated", map[string]any{"workspace": definitions.Facts(w)}); err != nil {
+		if err := e.Definitions.Emit(ctx, tx, id, &catalogue.WorkspaceUpdated{Workspace: definitions.Facts(w)}); err != nil {
 			return err
 		}
 		return e.audit(ctx, tx, id, envelope.Act{
-			Type: "workspaces.restored", TargetType: access.SubjectWorkspaces, TargetID: id, Payload: map[string]any{"workspace": definitions.Facts(w)},
+			TargetType: access.SubjectWorkspaces, TargetID: id, Payload: &catalogue.WorkspaceRestored{Workspace: definitions.Facts(w)},
 		})
 	})
 	return w, err
@@ -169,8 +170,8 @@ func (e *Engine) Suspend(ctx context.Context, ref string, suspended bool, reason
 			return err
 		}
 		return e.audit(ctx, tx, w.ID, envelope.Act{
-			Type: "workspaces.suspended", TargetType: access.SubjectWorkspaces, TargetID: w.ID,
-			Payload: map[string]any{"workspaceId": w.ID, "suspended": suspended, "reason": reason},
+			TargetType: access.SubjectWorkspaces, TargetID: w.ID,
+			Payload: &catalogue.WorkspaceSuspended{WorkspaceID: w.ID, Suspended: suspended, Reason: reason},
 		})
 	})
 	return w, err

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"atelier/internal/catalogue"
 	"atelier/internal/dsul"
 	"atelier/internal/sqldb"
 	"atelier/internal/workspaces"
@@ -36,9 +37,7 @@ func (e *Engine) Duplicate(ctx context.Context, ref, version string) (workspaces
 		}
 		w = filled
 		from := original.Workspace
-		return e.Definitions.Emit(ctx, tx, w.ID, "workspaces.duplicated", map[string]any{
-			"workspace": definitions.Facts(w), "fromWorkspace": map[string]any{"id": from.ID, "slug": from.Slug, "name": from.Name},
-		})
+		return e.Definitions.Emit(ctx, tx, w.ID, &catalogue.WorkspaceDuplicated{Workspace: definitions.Facts(w), FromWorkspace: definitions.Ref(from)})
 	})
 	return w, Taken(err, w.Slug)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/envelope"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
@@ -259,40 +260,34 @@ func (e *Engine) named(ctx context.Context, r sqldb.Reader, grants []access.Obje
 }
 
 func sharedAct(before *access.ObjectGrant, shared Shared) envelope.Act {
-	act := permissionsAct(shared, "shared")
+	said, now := permission(shared, catalogue.Shared), permissions(shared.ObjectGrant)
+	said.Permissions = now
+	act := envelope.Act{Payload: said, After: now}
 	if before != nil {
 		act.Before = permissions(*before)
 	}
-	act.After = permissions(shared.ObjectGrant)
-	act.Payload["permissions"] = act.After
 	return act
 }
 
 func unsharedAct(before Shared) envelope.Act {
-	act := permissionsAct(before, "deleted")
-	act.Before = permissions(before.ObjectGrant)
-	return act
+	return envelope.Act{Payload: permission(before, catalogue.Deleted), Before: permissions(before.ObjectGrant)}
 }
 
-func permissionsAct(shared Shared, what string) envelope.Act {
-	subject := "workspaces.permissions."
-	if shared.SubjectType == access.SubjectPages {
-		subject = "workspaces.pages.permissions."
+func permission(shared Shared, what catalogue.Verb) *catalogue.Permission {
+	return &catalogue.Permission{
+		Verb: what, OfPage: shared.SubjectType == access.SubjectPages, SubjectID: shared.SubjectID,
+		Audited: catalogue.Audited{Target: &catalogue.Target{Type: shared.TargetType(), ID: shared.Target, DisplayName: &shared.DisplayName}},
 	}
-	return envelope.Act{Type: subject + what, Payload: map[string]any{
-		"subjectId": shared.SubjectID,
-		"target":    map[string]any{"type": shared.TargetType(), "id": shared.Target, "displayName": shared.DisplayName},
-	}}
 }
 
 // permissions is what events say of a grant.
-func permissions(grant access.ObjectGrant) map[string]any {
-	said := map[string]any{}
+func permissions(grant access.ObjectGrant) *catalogue.Permissions {
+	said := &catalogue.Permissions{}
 	if grant.Role != access.None {
-		said["role"] = string(grant.Role)
+		said.Role = string(grant.Role)
 	}
 	if grant.Policies != (access.Policies{}) {
-		said["policies"] = grant.Policies
+		said.Policies = grant.Policies
 	}
 	return said
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/restapi"
 	"atelier/internal/sqldb"
@@ -110,7 +111,7 @@ func (f *Files) save(ctx context.Context, tx *sqldb.Tx, v *door.Visit, before, a
 	if err := update(ctx, tx, after); err != nil {
 		return after, err
 	}
-	return after, f.emit(ctx, tx, eventUpdated, after)
+	return after, f.emit(ctx, tx, catalogue.Updated, after)
 }
 
 // changes names the fields in which two states of a file differ.
@@ -151,7 +152,7 @@ func (f *Files) Delete(ctx context.Context, ref, file string) (id string, err er
 		if err := f.release(ctx, tx, s); err != nil {
 			return err
 		}
-		return f.emit(ctx, tx, eventDeleted, s)
+		return f.emit(ctx, tx, catalogue.Deleted, s)
 	})
 	return id, err
 }

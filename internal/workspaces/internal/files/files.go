@@ -14,6 +14,7 @@ import (
 	"atelier/internal/access"
 	"atelier/internal/blob"
 	"atelier/internal/bus"
+	"atelier/internal/catalogue"
 	"atelier/internal/clock"
 	"atelier/internal/envelope"
 	"atelier/internal/ident"
@@ -153,11 +154,25 @@ func author(ctx context.Context) string {
 	}
 }
 
+// told is what events say of a file.
+func (f *Files) told(what catalogue.Verb, s Stored) *catalogue.File {
+	shown := f.Show(s, false)
+	said := &catalogue.File{
+		Verb: what, ID: shown.ID, Name: shown.Name, URL: shown.URL, Mimetype: shown.Mimetype, Size: shown.Size, WorkspaceID: shown.WorkspaceID,
+		Path: shown.Path, ExpiresAt: shown.ExpiresAt, ExpiresAfter: shown.ExpiresAfter, Public: shown.Public,
+		CreatedAt: shown.CreatedAt, CreatedBy: shown.CreatedBy, UpdatedAt: shown.UpdatedAt, UpdatedBy: shown.UpdatedBy,
+	}
+	if len(shown.Metadata) > 0 {
+		said.Metadata = shown.Metadata
+	}
+	return said
+}
+
 // emit tells what happened to files, in the transaction in which it did. Share tokens are not told.
-func (f *Files) emit(ctx context.Context, tx *sqldb.Tx, eventType string, files ...Stored) error {
+func (f *Files) emit(ctx context.Context, tx *sqldb.Tx, what catalogue.Verb, files ...Stored) error {
 	records := make([]bus.Record, 0, len(files))
 	for _, s := range files {
-		record, err := envelope.Native(ctx, service, s.WorkspaceID, eventType, f.Show(s, false))
+		record, err := envelope.Native(ctx, service, s.WorkspaceID, f.told(what, s))
 		if err != nil {
 			return err
 		}

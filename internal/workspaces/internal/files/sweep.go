@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"atelier/internal/catalogue"
 	"atelier/internal/sqldb"
 )
 
@@ -55,7 +56,7 @@ func (f *Files) sweepFiles(ctx context.Context) error {
 			if err := f.release(ctx, tx, gone...); err != nil {
 				return err
 			}
-			return f.emit(ctx, tx, eventDeleted, gone...)
+			return f.emit(ctx, tx, catalogue.Deleted, gone...)
 		})
 		if err != nil {
 			return err

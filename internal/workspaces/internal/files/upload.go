@@ -11,15 +11,10 @@ import (
 
 	"atelier/internal/access"
 	"atelier/internal/blob"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 	"atelier/internal/workspaces/internal/door"
-)
-
-const (
-	eventUploaded = "workspaces.files.uploaded"
-	eventUpdated  = "workspaces.files.updated"
-	eventDeleted  = "workspaces.files.deleted"
 )
 
 // Incoming is a file that is being uploaded.
@@ -160,7 +155,7 @@ func (b *Batch) Commit(ctx context.Context, options []Options) ([]Stored, error)
 			}
 			made = append(made, s)
 		}
-		return f.emit(ctx, tx, eventUploaded, made...)
+		return f.emit(ctx, tx, catalogue.Uploaded, made...)
 	})
 	return made, err
 }

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/envelope"
 	"atelier/internal/gitcmd"
 	"atelier/internal/sqldb"
 	"atelier/internal/workspaces"
+	"atelier/internal/workspaces/internal/definitions"
 )
 
 // protocolOf is the newest version of the protocol that a client offers with its header Git-Protocol.
@@ -112,8 +114,8 @@ func (s *Server) inspect(ctx context.Context, workspaceID string, repository *gi
 func (s *Server) tell(ctx context.Context, w workspaces.Workspace, commit string) error {
 	return s.DB.Tx(ctx, func(tx *sqldb.Tx) error {
 		return s.Definitions.Audit(ctx, tx, w.ID, envelope.Act{
-			Type: "workspaces.exported", TargetType: access.SubjectWorkspaces, TargetID: w.ID,
-			Payload: map[string]any{"workspace": map[string]any{"id": w.ID, "slug": w.Slug, "name": w.Name}, "version": map[string]any{"name": short(commit), "type": "git"}},
+			TargetType: access.SubjectWorkspaces, TargetID: w.ID,
+			Payload: &catalogue.WorkspaceExported{Workspace: definitions.Ref(w), Version: catalogue.Version{Name: short(commit), Type: "git"}},
 		})
 	})
 }

@@ -5,15 +5,12 @@ import (
 	"slices"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/envelope"
 	"atelier/internal/sqldb"
 )
 
-const (
-	service = "workspaces"
-	// updated is the event of every change.
-	updated = "workspaces.secrets.updated"
-)
+const service = "workspaces"
 
 // changes names the secrets that were changed.
 type changes struct{ created, updated, deleted []string }
@@ -40,16 +37,6 @@ func (c changes) only(keep func(name string) bool) changes {
 
 func (c changes) none() bool { return len(c.created)+len(c.updated)+len(c.deleted) == 0 }
 
-func (c changes) payload() map[string]any {
-	said := map[string]any{}
-	for key, names := range map[string][]string{"created": c.created, "updated": c.updated, "deleted": c.deleted} {
-		if len(names) > 0 {
-			said[key] = names
-		}
-	}
-	return said
-}
-
 // tell stores the event of a change: names, never values. The people of the workspace read its events, so the platform's own
 // names are told of in the platform workspace instead; that something has changed is told here in any case.
 func (s *Secrets) tell(ctx context.Context, tx *sqldb.Tx, workspaceID string, c changes) error {
@@ -71,7 +58,8 @@ func (s *Secrets) tell(ctx context.Context, tx *sqldb.Tx, workspaceID string, c 
 // audit stores the event in one workspace of what was changed in another, or in itself.
 func (s *Secrets) audit(ctx context.Context, tx *sqldb.Tx, in, of string, c changes) error {
 	record, err := envelope.Audit(ctx, service, in, envelope.Act{
-		Type: updated, TargetType: access.SubjectWorkspaces, TargetID: of, Payload: c.payload(),
+		TargetType: access.SubjectWorkspaces, TargetID: of,
+		Payload: &catalogue.SecretsUpdated{Created: c.created, Updated: c.updated, Deleted: c.deleted},
 	})
 	if err != nil {
 		return err

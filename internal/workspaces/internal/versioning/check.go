@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/envelope"
 	"atelier/internal/errs"
 	"atelier/internal/gitcmd"
@@ -86,7 +87,7 @@ func (v *Versioning) forgetHost(ctx context.Context, w workspaces.Workspace, r r
 			return err
 		}
 		return v.Definitions.Audit(ctx, tx, w.ID, envelope.Act{
-			Type: "workspaces.hostKeys.forgotten", TargetType: access.SubjectWorkspaces, TargetID: w.ID, Payload: map[string]any{"repositoryId": r.ID, "host": host},
+			TargetType: access.SubjectWorkspaces, TargetID: w.ID, Payload: &catalogue.HostKeysForgotten{RepositoryID: r.ID, Host: host},
 		})
 	})
 }

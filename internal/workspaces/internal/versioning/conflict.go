@@ -49,7 +49,7 @@ func (v *Versioning) block(ctx context.Context, p *pulling) error {
 	}
 	failpoint.At("pull.blocking")
 	failure := conflicting(names, p.run.repository, p.result.conflicts)
-	p.run.progress.note("error", failure.Message)["error"] = failure.Show()
+	p.run.progress.note("error", failure.Message).Error = new(failure.Show())
 	err := v.DB.Tx(ctx, func(tx *sqldb.Tx) error { return v.dispute(ctx, tx, p, names, failure) })
 	if err != nil {
 		return err

@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 	"atelier/internal/workspaces"
+	"atelier/internal/workspaces/internal/definitions"
 	"atelier/internal/workspaces/internal/repositories"
 	"atelier/internal/workspaces/internal/store"
 )
@@ -113,9 +115,9 @@ func (v *Versioning) noteDrift(ctx context.Context, w workspaces.Workspace, foun
 		if err != nil || !news {
 			return err
 		}
-		return v.Definitions.Emit(ctx, tx, w.ID, "workspaces.drift.detected", map[string]any{
-			"workspace": map[string]any{"id": w.ID, "slug": w.Slug, "name": w.Name}, "repositoryId": found.RepositoryID, "status": found.Status,
-			"local": first(found.Local), "remote": first(found.Remote), "conflicts": first(found.Conflicts), "commit": found.Commit,
+		return v.Definitions.Emit(ctx, tx, w.ID, &catalogue.DriftDetected{
+			Workspace: definitions.Ref(w), RepositoryID: found.RepositoryID, Status: found.Status,
+			Local: first(found.Local), Remote: first(found.Remote), Conflicts: first(found.Conflicts), Commit: found.Commit,
 		})
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 	"atelier/internal/workspaces/internal/definitions"
@@ -19,7 +20,7 @@ type progress struct {
 	branch     string
 	// silent tells that nobody is to know.
 	silent  bool
-	noted   []map[string]any
+	noted   []*catalogue.VersionProgress
 	stepped time.Time
 	flushed time.Time
 }
@@ -43,18 +44,12 @@ func (p *progress) step(ctx context.Context, name, message string) {
 	}
 }
 
-func (p *progress) note(name, message string) map[string]any {
+func (p *progress) note(name, message string) *catalogue.VersionProgress {
 	p.op.Step(name)
 	now := p.v.Clock.Now()
-	payload := map[string]any{
-		"operation": p.operation, "operationId": p.op.ID, "step": name, "message": message, "startedAt": p.op.StartedAt,
-		"stepDuration": now.Sub(p.stepped).Milliseconds(),
-	}
-	if p.repository != "" {
-		payload["repositoryId"] = p.repository
-	}
-	if p.branch != "" {
-		payload["branch"] = p.branch
+	payload := &catalogue.VersionProgress{
+		Operation: p.operation, OperationID: p.op.ID, Step: name, Message: message, StartedAt: p.op.StartedAt,
+		StepDuration: now.Sub(p.stepped).Milliseconds(), RepositoryID: p.repository, Branch: p.branch,
 	}
 	p.stepped = now
 	p.noted = append(p.noted, payload)
@@ -73,7 +68,7 @@ func (p *progress) flush(ctx context.Context) {
 // store stores what was noted in the transaction that ends the operation.
 func (p *progress) store(ctx context.Context, tx *sqldb.Tx) error {
 	for _, payload := range p.noted {
-		if err := p.v.Definitions.Emit(ctx, tx, p.op.Workspace.ID, "workspaces.versions.progress", payload); err != nil {
+		if err := p.v.Definitions.Emit(ctx, tx, p.op.Workspace.ID, payload); err != nil {
 			return err
 		}
 	}
@@ -83,6 +78,6 @@ func (p *progress) store(ctx context.Context, tx *sqldb.Tx) error {
 // failed tells that the operation failed.
 func (p *progress) failed(ctx context.Context, failure error) {
 	shown := errs.From(failure).Show()
-	p.note("error", shown.Message)["error"] = shown
+	p.note("error", shown.Message).Error = &shown
 	p.flush(context.WithoutCancel(ctx))
 }

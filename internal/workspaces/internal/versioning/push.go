@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/failpoint"
 	"atelier/internal/gitcmd"
@@ -85,6 +86,17 @@ type Pushed struct {
 	CreatedBy   string           `json:"createdBy,omitempty"`
 	Repository  RepositoryChoice `json:"repository"`
 	Commit      string           `json:"commit,omitempty"`
+}
+
+// told is what events say of the version.
+func (p Pushed) told() *catalogue.Version {
+	said := &catalogue.Version{
+		Name: p.Name, Description: p.Description, CreatedAt: p.CreatedAt, Repository: &catalogue.RepositoryRef{ID: p.Repository.ID}, Commit: p.Commit,
+	}
+	if p.CreatedBy != "" {
+		said.CreatedBy = &p.CreatedBy
+	}
+	return said
 }
 
 // RepositoryChoice names a repository.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"atelier/internal/catalogue"
 	"atelier/internal/failpoint"
 	"atelier/internal/sqldb"
 	"atelier/internal/workspaces"
@@ -61,7 +62,7 @@ func (v *Versioning) recordPush(ctx context.Context, run *run, plan pushPlan) (a
 		if err := run.progress.store(ctx, tx); err != nil {
 			return err
 		}
-		return v.Definitions.Emit(ctx, tx, id, "workspaces.versions.published", map[string]any{"version": made, "changes": plan.Changes})
+		return v.Definitions.Emit(ctx, tx, id, &catalogue.VersionPublished{Version: made.told(), Changes: plan.Changes})
 	})
 	failpoint.At("push.recorded")
 	return made, err

@@ -15,62 +15,50 @@ import (
 	"atelier/internal/sqldb"
 )
 
-// How many events are read at once: a few at first, because most searches need no more.
-const (
-	smallestBatch = 64
-	largestBatch  = 512
-)
+// SQL is the log's own table. An event is found as soon as whoever emitted it has the answer.
+type SQL struct{ DB *sqldb.DB }
 
-// streams are ordered streams of events that are read as one.
-type streams struct {
-	parts     []*stream
-	ascending bool
-}
-
-// stream reads events in the order of the log, some at a time.
-type stream struct {
-	read    func(ctx context.Context, after, before bus.Position, limit int) ([]bus.Event, error)
-	buffer  []bus.Event
-	batch   int
-	ended   bool
-	after   bus.Position
-	before  bus.Position
-	reverse bool // the newest first
-}
-
-// streams opens what a search reads. A database finds the newest event of one type at once, but not that of several: those
-// are read side by side. So are the partitions when all workspaces are searched.
-func (s *Store) streams(search Search, p query.Plan) *streams {
-	all := &streams{ascending: search.Ascending}
-	add := func(read func(ctx context.Context, after, before bus.Position, limit int) ([]bus.Event, error)) {
-		all.parts = append(all.parts, &stream{read: read, after: p.After, before: p.Before, reverse: !search.Ascending})
+// where is the part of a query that the plan and the caller's rights make.
+func (s Search) where(p query.Plan) sqlbus.PageQuery {
+	q := sqlbus.PageQuery{After: p.After, Before: p.Before, Ascending: s.Ascending}
+	if !s.Readable.Everything {
+		q.Where, q.Args = s.Readable.SQL, s.Readable.Args
 	}
+	return q
+}
+
+// counts tells that the indexes of the table alone know what matches.
+func (s Search) counts(p query.Plan) bool { return p.Exact && !p.Shallow && !s.Everywhere }
+
+// Candidates opens what a search reads. A database finds the newest event of one type at once, but not that of several: those
+// are read side by side. So are the partitions when all workspaces are searched.
+func (s SQL) Candidates(_ context.Context, search Search) (*Candidates, error) {
+	p := search.Plan()
+	known := Known{Readable: true, Matching: p.Exact && !p.Shallow}
+	var reads []Read
 	switch {
 	case search.Everywhere:
 		for partition := range bus.Partitions {
-			add(s.partition(search, p, partition))
+			reads = append(reads, s.partition(search, p, partition))
 		}
 	case len(p.Equal) > 0:
 		path, values := rarest(p)
 		for _, value := range values {
-			add(s.equal(search, p, path, value))
+			reads = append(reads, s.equal(search, p, path, value))
 		}
 	case len(p.Types) == 0:
-		add(s.workspace(search, p))
+		reads = append(reads, s.workspace(search, p))
 	default:
 		for _, eventType := range p.Types {
 			one := p
 			one.Types = []string{eventType}
-			add(s.workspace(search, one))
+			reads = append(reads, s.workspace(search, one))
 		}
 	}
-	for _, part := range all.parts {
-		part.batch = max(8, smallestBatch/len(all.parts))
-	}
-	return all
+	return NewCandidates(search, known, reads...), nil
 }
 
-func (s *Store) workspace(search Search, p query.Plan) func(context.Context, bus.Position, bus.Position, int) ([]bus.Event, error) {
+func (s SQL) workspace(search Search, p query.Plan) Read {
 	return func(ctx context.Context, after, before bus.Position, limit int) ([]bus.Event, error) {
 		q := search.where(p)
 		q.After, q.Before, q.Limit, q.Types = after, before, limit, p.Types
@@ -90,7 +78,7 @@ func rarest(p query.Plan) (path string, values []string) {
 
 // equal reads the events of a workspace with a text at a path that has an index. The types are asked for in a way that no
 // index serves: it would find more.
-func (s *Store) equal(search Search, p query.Plan, path, value string) func(context.Context, bus.Position, bus.Position, int) ([]bus.Event, error) {
+func (s SQL) equal(search Search, p query.Plan, path, value string) Read {
 	return func(ctx context.Context, after, before bus.Position, limit int) ([]bus.Event, error) {
 		q := search.where(p)
 		q.After, q.Before, q.Limit = after, before, limit
@@ -116,7 +104,7 @@ func (s *Store) equal(search Search, p query.Plan, path, value string) func(cont
 }
 
 // inBody is a text in the stored event, as its index has it.
-func (s *Store) inBody(path string) string {
+func (s SQL) inBody(path string) string {
 	if access.Dialect(s.DB.Driver()) == access.PostgreSQL {
 		return `(body::json #>> '{` + strings.ReplaceAll(path, ".", ",") + `}')`
 	}
@@ -124,7 +112,7 @@ func (s *Store) inBody(path string) string {
 }
 
 // partition reads a partition with the events of all its workspaces.
-func (s *Store) partition(search Search, p query.Plan, partition int) func(context.Context, bus.Position, bus.Position, int) ([]bus.Event, error) {
+func (s SQL) partition(search Search, p query.Plan, partition int) Read {
 	return func(ctx context.Context, after, before bus.Position, limit int) ([]bus.Event, error) {
 		text := `SELECT pos, workspace_id, type, body FROM bus_events WHERE partition = $1 AND transient = 0`
 		args := []any{partition}
@@ -159,49 +147,4 @@ func scanEvent(rows *sql.Rows) (e bus.Event, err error) {
 	err = rows.Scan(&e.Position, &e.WorkspaceID, &e.Type, &body)
 	e.Body = body
 	return e, err
-}
-
-// next gives the event that comes first in the order of the log; false at the end.
-func (s *streams) next(ctx context.Context) (event bus.Event, ok bool, err error) {
-	var first *stream
-	for _, part := range s.parts {
-		there, err := part.fill(ctx)
-		if err != nil {
-			return event, false, err
-		}
-		if there && (first == nil || (part.buffer[0].Position < first.buffer[0].Position) == s.ascending) {
-			first = part
-		}
-	}
-	if first == nil {
-		return event, false, ctx.Err()
-	}
-	event, first.buffer = first.buffer[0], first.buffer[1:]
-	return event, true, ctx.Err()
-}
-
-// fill makes sure that the stream's next event is in its buffer; false when there is none.
-func (s *stream) fill(ctx context.Context) (bool, error) {
-	if len(s.buffer) > 0 {
-		return true, nil
-	}
-	if s.ended {
-		return false, nil
-	}
-	events, err := s.read(ctx, s.after, s.before, s.batch)
-	if err != nil {
-		return false, err
-	}
-	s.ended = len(events) < s.batch
-	s.batch = min(s.batch*2, largestBatch)
-	if len(events) == 0 {
-		return false, nil
-	}
-	s.buffer = events
-	if last := events[len(events)-1].Position; s.reverse {
-		s.before = last
-	} else {
-		s.after = last
-	}
-	return true, nil
 }
