@@ -28,7 +28,7 @@ func (h *house) past(at time.Time, n int, workspaceID, eventType, body string) s
 		_, err = tx.Exec(ctx, `UPDATE bus_heads SET last_pos = $1 WHERE partition = $2 AND last_pos < $1`, int64(position), position.Partition())
 		return err
 	})
-	h.dirty = true
+	h.dirty.Store(true)
 	return position.ID()
 }
 

@@ -148,10 +148,10 @@ func (s *server) erase(namespace string) {
 // sync lets the index, if there is one, take what the log has.
 func (h *house) sync() {
 	h.t.Helper()
-	if h.index == nil || !h.dirty || h.following {
+	if h.index == nil || !h.dirty.Load() || h.following {
 		return
 	}
-	h.dirty = false
+	h.dirty.Store(false)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- h.whole.Follow(ctx) }()

@@ -216,7 +216,7 @@ func TestRemovedIndex(t *testing.T) {
 		if built, err := e.index.Built(t.Context()); err != nil || built {
 			t.Fatal("an empty index is complete", err)
 		}
-		e.dirty = true
+		e.dirty.Store(true)
 		e.wantSize(whole, "120")
 		e.ann.emit(paid).want(http.StatusOK)
 		e.wantSize(whole, "121")
@@ -259,7 +259,7 @@ func TestRollover(t *testing.T) {
 			_, err := tx.Exec(ctx, `UPDATE bus_cursors SET last_pos = 0 WHERE consumer LIKE 'events-index-%'`)
 			return err
 		})
-		e.dirty = true
+		e.dirty.Store(true)
 		e.wantSize(whole, "62")
 		e.as(access.Principal{Kind: access.Internal}).do(http.MethodPost, "/sys/cleanup/indices", "").want(http.StatusOK)
 		if got := len(e.server.indices(e.namespace)); got != 1 {
@@ -312,7 +312,7 @@ func TestIndexIsCleaned(t *testing.T) {
 		}
 		internal.do(http.MethodPost, "/sys/cleanup/indices", "").want(http.StatusOK)
 		internal.do(http.MethodPost, "/sys/cleanup/executed-events", "").want(http.StatusOK)
-		e.dirty = true // what was done is told by events
+		e.dirty.Store(true) // what was done is told by events
 		e.sync()
 		e.settle()
 		e.wantSize(`{"term":{"type":"old"}}`, "0")

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,7 +46,7 @@ type house struct {
 	door  http.Handler
 	// index is a search engine's; nil when the log itself is searched. Dirty tells that the log has more than it.
 	index *service.Index
-	dirty bool
+	dirty atomic.Bool
 	// following tells that the index follows by itself.
 	following bool
 	ann       *caller
@@ -80,7 +81,8 @@ func newHouse(t *testing.T, db *sqldb.DB, change ...func(*service.Deps)) *house 
 	for _, set := range change {
 		set(&deps)
 	}
-	h.whole, h.index, h.dirty = service.New(deps), deps.Index, true
+	h.whole, h.index = service.New(deps), deps.Index
+	h.dirty.Store(true)
 	h.door = h.whole.API.Handler()
 	h.ann, h.bob, h.eve, h.nobody = h.user("ann"), h.user("bob"), h.user("eve"), h.as(access.Principal{})
 	h.root = h.user("root")
@@ -134,7 +136,7 @@ func (h *house) native(eventType string) {
 		_, err = h.log.AppendTx(ctx, tx, record)
 		return err
 	})
-	h.dirty = true
+	h.dirty.Store(true)
 }
 
 // key makes an API key of the workspace.
@@ -194,7 +196,9 @@ func (c *caller) do(method, path, body string) *answer {
 	}
 	w := httptest.NewRecorder()
 	c.house.door.ServeHTTP(w, r)
-	c.house.dirty = c.house.dirty || path == events && method == http.MethodPost
+	if path == events && method == http.MethodPost {
+		c.house.dirty.Store(true)
+	}
 	return &answer{t: c.house.t, what: method + " " + path + " as " + c.who.Key(), status: w.Code, header: w.Header(), body: w.Body}
 }
 
