@@ -271,7 +271,8 @@ type refusal struct {
 	Commit         string
 }
 
-func (p *pair) push(m *member) {
+// push pushes, and tells whether that came to an end: not when the process was killed under it and nothing was pushed.
+func (p *pair) push(m *member) (ended bool) {
 	p.t.Helper()
 	p.count++
 	name := fmt.Sprintf("%s-n%d", m.name, p.count)
@@ -282,7 +283,7 @@ func (p *pair) push(m *member) {
 		w := p.settled(m)
 		p.note("  killed")
 		if w.LastPush == nil || w.LastPush.Version != name {
-			return // it did not happen; the end of the sequence sees whether anything of it is there
+			return false // it did not happen; the end of the sequence sees whether anything of it is there
 		}
 		answer.Commit = gittest.Lookup(p.t, p.h.git.Path(p.repo), "refs/tags/"+name)
 		p.note("  but done: %s", answer.Commit)
@@ -300,6 +301,7 @@ func (p *pair) push(m *member) {
 	default:
 		p.fail("push %s: %d %+v, in step: %v\nbase %v\ntarget %v", m.name, status, answer, inStep, m.base, p.target)
 	}
+	return true
 }
 
 func (p *pair) pull(m *member, discard bool) {
@@ -477,7 +479,8 @@ func (p *pair) finish() {
 				p.resolve(m)
 			}
 		}
-		p.push(m)
+		for !p.push(m) { // what is not pushed in the end the other one does not have
+		}
 	}
 	p.pull(p.members[0], false)
 	for _, m := range p.members {
