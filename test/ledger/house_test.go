@@ -62,7 +62,7 @@ func (h *house) start() {
 	cmd := exec.Command(h.program, "serve", "--data-dir", h.dir)
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOST=127.0.0.1", "PORT=" + h.port, "ADMIN_EMAIL=" + apptest.AdminEmail, "ADMIN_PASSWORD=" + apptest.AdminPassword,
-		"EGRESS_ALLOWED_NETWORKS=127.0.0.0/8",
+		"EGRESS_ALLOWED_NETWORKS=127.0.0.0/8", "DISABLE_RATE_LIMIT=true",
 	}
 	var err error
 	if h.process, err = server.Start(cmd); err != nil {
