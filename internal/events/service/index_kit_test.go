@@ -24,17 +24,19 @@ import (
 
 // searchEngines are the servers that tests run with; each gives its address, or skips loudly.
 func searchEngines() map[string]func(t *testing.T) string {
-	at := func(variable string) func(t *testing.T) string {
+	at := func(driver, variable string) func(t *testing.T) string {
 		return func(t *testing.T) string {
 			t.Helper()
 			address := os.Getenv(variable) //nolint:forbidigo // where the servers of the tests are
 			if address == "" {
-				t.Skip("SKIPPED: " + variable + " is not set")
+				t.Skip("SKIPPED: " + driver + ": " + variable + " is not set")
 			}
 			return address
 		}
 	}
-	return map[string]func(t *testing.T) string{"elasticsearch": at("TEST_ELASTICSEARCH_URL"), "opensearch": at("TEST_OPENSEARCH_URL")}
+	return map[string]func(t *testing.T) string{
+		"elasticsearch": at("elasticsearch", "TEST_ELASTICSEARCH_URL"), "opensearch": at("opensearch", "TEST_OPENSEARCH_URL"),
+	}
 }
 
 func tables() []sqldb.Migrations {

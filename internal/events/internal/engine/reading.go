@@ -39,7 +39,7 @@ func (r *Reading) Allow(event access.Object) bool {
 
 // Again looks at the rules anew. It gives the refusal when nothing may be read any more.
 func (r *Reading) Again(ctx context.Context) error {
-	ability, err := r.engine.Access.Load(speaking{ctx, r.caller}, r.engine.DB, r.place.workspaceID)
+	ability, err := r.engine.Access.Load(SpeakingFor(ctx, r.caller), r.engine.DB, r.place.workspaceID)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,9 @@ func (p placed) Field(path string) (any, bool) {
 	return p.Object.Field(path)
 }
 
-// speaking is a context that ends as one does and speaks for the caller of another.
+// SpeakingFor is a context that ends as one does and speaks for the caller of another.
+func SpeakingFor(ctx, caller context.Context) context.Context { return speaking{ctx, caller} }
+
 type speaking struct {
 	context.Context //nolint:containedctx // it is one
 	caller          context.Context

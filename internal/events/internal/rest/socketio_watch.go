@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"atelier/internal/errs"
+	"atelier/internal/events/internal/engine"
 )
 
 // watching looks again and again whether the credentials count that clients sent inside their sockets. Those of requests the
@@ -104,7 +105,7 @@ func (s *SocketIO) checkAll(ctx context.Context) {
 
 // check ends the clients of one credential that may not go on. When that cannot be found out they go on until the next look.
 func (s *SocketIO) check(ctx context.Context, key [2]string, all []*watched) {
-	caller, err := s.Identify(speaking{ctx, all[0].speaker}, key[0], key[1])
+	caller, err := s.Identify(engine.SpeakingFor(ctx, all[0].speaker), key[0], key[1])
 	if err != nil && errs.From(err).Status() >= http.StatusInternalServerError {
 		return
 	}
@@ -117,12 +118,3 @@ func (s *SocketIO) check(ctx context.Context, key [2]string, all []*watched) {
 		}
 	}
 }
-
-// speaking is a context that ends as one does and speaks for the client of another.
-type speaking struct {
-	context.Context //nolint:containedctx // it is one
-	client          context.Context
-}
-
-// Value gives what is known of the client.
-func (s speaking) Value(key any) any { return s.client.Value(key) }
