@@ -120,6 +120,24 @@ test("a wrong password is said aloud, and the field is ready for the next try", 
   await shot("signin-wrong");
 });
 
+test("a page that becomes ready late leaves the focus to whoever has begun to type", async () => {
+  for (const [path, field] of [["/signup", "E-mail address"], ["/signin", "Password"]]) {
+    await open();
+    const asked = new Promise((resolve) => context.route("**/v2/login/providers", (route) => resolve(route)));
+    await page.goto(server + path, { waitUntil: "commit" });
+    const route = await asked;
+    await page.getByLabel(field, { exact: true }).focus();
+    await page.keyboard.type("be");
+    const answered = page.waitForResponse("**/v2/login/providers");
+    await route.continue();
+    await answered;
+    await page.waitForLoadState("networkidle");
+    await page.keyboard.type("gun");
+    assert.equal(await page.getByLabel(field, { exact: true }).inputValue(), "begun");
+    await context.close();
+  }
+});
+
 test("a keyboard is enough", async () => {
   await open();
   const email = await signUp();

@@ -155,6 +155,11 @@ export function step(name) {
   (section.querySelector("input:not([hidden])") ?? section.querySelector("h1"))?.focus();
 }
 
+// start puts the focus into the field that is filled first, unless somebody is in a field already: what they type stays theirs.
+export function start(id) {
+  if (document.activeElement === document.body) $(id).focus();
+}
+
 // go leaves for another page; the form stays busy meanwhile.
 export function go(path) {
   location.assign(path);

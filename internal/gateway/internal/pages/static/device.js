@@ -1,5 +1,5 @@
 // Letting a device in: the code it shows, who asks for what, and yes or no.
-import { $, call, data, form, go, query, step, t } from "./common.js";
+import { $, call, data, form, go, query, start, step, t } from "./common.js";
 
 const again = () => go(`/signin?return_to=${encodeURIComponent(location.pathname + location.search)}`);
 let code; // of the device, as the server spells it
@@ -34,5 +34,5 @@ form("decide", (_, button) => signedIn(async () => {
 }));
 
 if (!data.signed) await again();
-$("user_code").value = query.get("user_code") ?? "";
-$("user_code").focus();
+$("user_code").value ||= query.get("user_code") ?? "";
+start("user_code");

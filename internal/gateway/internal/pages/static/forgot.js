@@ -1,5 +1,5 @@
 // A new password: asked for with an address, chosen with the link of the mail.
-import { $, call, data, form, query, step } from "./common.js";
+import { $, call, data, form, query, start, step } from "./common.js";
 
 const token = query.get("token");
 
@@ -15,4 +15,4 @@ form("new", async ({ password }) => {
 });
 
 if (token) step("new");
-else $("email").focus();
+else start("email");

@@ -1,6 +1,6 @@
 // Signing in: password or passkey or another provider, then a second factor where one is owed, then consent where a client
 // asks for it.
-import { $, Failure, call, data, explain, form, forget, go, local, problem, query, step, t } from "./common.js";
+import { $, Failure, call, data, explain, form, forget, go, local, problem, query, start, step, t } from "./common.js";
 import * as passkey from "./passkey.js";
 import { enrol } from "./totp.js";
 
@@ -99,7 +99,7 @@ async function offer() {
   const others = [...$("others").children].some((node) => !node.hidden);
   $("or").hidden = !others || !ways.localSignin;
   if (!$("passkey").hidden) suggest();
-  if (ways.localSignin) $(details?.loginHint ? "secret" : "email").focus();
+  if (ways.localSignin) start(details?.loginHint ? "secret" : "email");
 }
 
 function button(provider) {
@@ -150,7 +150,7 @@ async function open() {
     if (details.prompt !== "login") return finish();
     $("client").textContent = t("signin.to", { client: details.client.name || details.client.id });
     $("client").hidden = false;
-    if (details.loginHint) $("email").value = details.loginHint;
+    if (details.loginHint) $("email").value ||= details.loginHint;
   } else if (data.signed && await signedIn()) {
     return finish();
   }

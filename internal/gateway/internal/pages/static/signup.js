@@ -1,5 +1,5 @@
 // Making an account.
-import { $, call, data, form, forget, go, query, step, t } from "./common.js";
+import { $, call, data, form, forget, go, query, start, step, t } from "./common.js";
 
 form("signup", async ({ firstName, lastName, email, password }) => {
   const made = await call("POST", "/v2/signup", { firstName, lastName, email, password, language: data.lang });
@@ -16,4 +16,4 @@ form("signup", async ({ firstName, lastName, email, password }) => {
 const ways = await call("GET", "/v2/login/providers");
 $("signup").hidden = !ways.localSignup;
 $("closed").hidden = ways.localSignup;
-if (ways.localSignup) $("first").focus();
+if (ways.localSignup) start("first");
