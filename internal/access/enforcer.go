@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -281,11 +282,15 @@ func hasGrants(ctx context.Context, r sqldb.Reader, workspaceID string) (bool, e
 }
 
 // grantsFor reads the grants of a workspace and its pages that may be about the caller. A role: grant is about whoever
-// turns out to have the role.
+// turns out to have the role. They are put in order here: SQLite would read the statement anew each time it runs, because its
+// plan for an order depends on the values.
 func grantsFor(ctx context.Context, r sqldb.Reader, caller Principal, workspaceID string) ([]ObjectGrant, error) {
-	return sqldb.All(ctx, r, scanGrant, `SELECT `+grantColumns+` FROM access_grants
-		WHERE workspace_id = $1 AND (target IN ($2, '*') OR target LIKE 'role:%') ORDER BY target DESC, subject_type, subject_id`,
-		workspaceID, grantTarget(caller))
+	grants, err := sqldb.All(ctx, r, scanGrant, `SELECT `+grantColumns+` FROM access_grants
+		WHERE workspace_id = $1 AND (target IN ($2, '*') OR target LIKE 'role:%')`, workspaceID, grantTarget(caller))
+	slices.SortFunc(grants, func(a, b ObjectGrant) int {
+		return cmp.Or(cmp.Compare(storedTarget(b.Target), storedTarget(a.Target)), cmp.Compare(a.SubjectType, b.SubjectType), cmp.Compare(a.SubjectID, b.SubjectID))
+	})
+	return grants, err
 }
 
 const grantColumns = `workspace_id, subject_type, subject_id, target, role, policies`

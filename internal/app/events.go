@@ -60,8 +60,12 @@ func buildEvents(ctx context.Context, s *services) error {
 	})
 	s.app.group.Add(lifecycle.Part{Name: "live feeds of events", Stop: service.StopFeeds})
 	s.socketMetrics(service)
-	if err := service.Prepare(ctx, p.embedded() && p.db.Driver() == "sqlite"); err != nil {
+	alone := p.embedded() && p.db.Driver() == "sqlite"
+	if err := service.Prepare(ctx, alone); err != nil {
 		return err
+	}
+	if !alone {
+		s.app.group.Add(lifecycle.Worker("figures of live feeds", service.Show))
 	}
 	s.app.group.Add(lifecycle.Worker("delivery of webhooks", service.Deliver))
 	s.app.group.Add(lifecycle.Worker("schedules of events", service.Schedules))

@@ -112,3 +112,24 @@ func TestSocketsOfOtherSites(t *testing.T) {
 		transport.CloseIdleConnections()
 	}
 }
+
+// Live feeds take no places of requests: whoever listens as much as may be can still call.
+func TestFeedsBesideRequests(t *testing.T) {
+	t.Parallel()
+	server := apptest.Start(t, clock.System{}, "DATA_DIR="+t.TempDir(), "CONCURRENT_REQUESTS=1", "CONCURRENT_STREAMS=3")
+	admin := server.Admin()
+	const path = "/v2/workspaces/platform/events"
+	ended := []func() string{stream(t, server.URL, admin.Token), stream(t, server.URL, admin.Token)}
+	conn, _, err := websocket.Dial(t.Context(), server.URL+path, &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + admin.Token}}}) //nolint:bodyclose // the library has
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.CloseNow() }()
+	admin.Get(path+"?sse=true").WantError(http.StatusTooManyRequests, "concurrent_request_limit")
+	admin.Get("/v2/me").Want(http.StatusOK)
+	admin.Get(path).Want(http.StatusOK)
+	server.Stop()
+	for _, end := range ended {
+		end()
+	}
+}

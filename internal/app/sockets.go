@@ -25,9 +25,11 @@ func (s *services) socketIO() events.SocketIO {
 	}
 }
 
-// socketMetrics publishes the figures of socket.io.
+// socketMetrics publishes the figures of those who listen to events, and of socket.io.
 func (s *services) socketMetrics(service *events.Service) {
 	m := s.app.metrics
+	m.Gauge("subscriptions_total", "Subscriptions of those who listen to events as they happen.", func() float64 { return float64(service.Listening().Subscribers) })
+	m.Gauge("subscriptions_workspaces_total", "Workspaces that somebody listens to.", func() float64 { return float64(service.Listening().Workspaces) })
 	m.Gauge("socket_io_connected", "Clients of socket.io that are connected.", func() float64 {
 		stats := service.Sockets()
 		return float64(stats.Joined - stats.Left)

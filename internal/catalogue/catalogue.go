@@ -38,6 +38,8 @@ type Entry struct {
 	Use Use
 	// Transient tells that it is for those who listen when it happens, and is not stored.
 	Transient bool
+	// Inside tells that it is for the services of the platform alone: nobody may read it, whatever the rules of a workspace say.
+	Inside bool
 }
 
 // Use tells what automations may do with an event. Who may read it is decided by the rules of its workspace.
@@ -58,7 +60,7 @@ func (u Use) String() string { return [...]string{"read", "wait", "start"}[u] }
 
 // Entries is the whole table, in its order.
 func Entries() []Entry {
-	return slices.Concat(gatewayTable(), workspacesTable(), runtimeTable(), eventsTable())
+	return slices.Concat(gatewayTable(), organizationsTable(), workspacesTable(), runtimeTable(), eventsTable())
 }
 
 //nolint:gochecknoglobals // made once, never changed
@@ -76,6 +78,9 @@ func Find(eventType string) (Entry, bool) {
 	return e, ok
 }
 
+// Inside tells whether events of a type are for the services of the platform alone.
+func Inside(eventType string) bool { return byType()[eventType].Inside }
+
 // Check refuses a payload that is not the one of its type.
 func Check(p Payload) error {
 	e, ok := Find(p.EventType())
@@ -88,7 +93,7 @@ func Check(p Payload) error {
 	return nil
 }
 
-// Families are the first words of the platform's types. The last two have no event yet, and are kept for it.
+// Families are the first words of the platform's types. The last one has no event yet, and is kept for it.
 func Families() []string {
 	var all []string
 	for _, e := range Entries() {
@@ -96,7 +101,7 @@ func Families() []string {
 			all = append(all, first)
 		}
 	}
-	return append(all, "organizations", "access-manager")
+	return append(all, "access-manager")
 }
 
 //nolint:gochecknoglobals // made once, never changed

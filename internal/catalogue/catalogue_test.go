@@ -75,6 +75,33 @@ func declared(t *testing.T) (names []string) {
 	return names
 }
 
+// The events of organizations and of topics say what the interface specifies, under its names.
+func TestSpecifiedPayloads(t *testing.T) {
+	t.Parallel()
+	const member, part, key, account = `{"orgSlug":"","userIds":null}`, `{"orgSlug":"","slug":""}`, `{"orgSlug":"","keyId":""}`, `{"orgSlug":"","saSlug":""}`
+	const group, invite, plan = `{"orgSlug":"","groupSlug":"","userIds":null}`, `{"orgSlug":"","code":""}`, `{"subscriptionSlug":""}`
+	for eventType, want := range map[string]string{
+		"created": `{"slug":"","createdBy":""}`, "updated": `{"orgSlug":"","updatedBy":""}`, "deleted": `{"orgSlug":"","deletedBy":""}`,
+		"members.added": member, "members.removed": member, "members.updated": `{"orgSlug":"","userId":""}`,
+		"roles.created": part, "roles.updated": part, "roles.deleted": part, "groups.created": part, "groups.updated": part, "groups.deleted": part,
+		"groups.members.added": group, "groups.members.removed": group, "invites.created": invite, "invites.revoked": invite,
+		"subscriptions.created": plan, "subscriptions.updated": plan, "subscriptions.deleted": plan,
+		"apikeys.created": key, "apikeys.updated": key, "apikeys.deleted": key, "apikeys.rotated": key,
+		"serviceAccounts.created": account, "serviceAccounts.updated": account, "serviceAccounts.deleted": account, "serviceAccounts.rotated": account,
+		"serviceAccounts.tokenIssued": account, "audit": `{"category":"","action":"","orgSlug":""}`,
+		"/events.userTopics.created": `{"topic":""}`, "/events.userTopics.joined": `{"user":{"id":""},"topic":""}`,
+	} {
+		name, other := strings.CutPrefix(eventType, "/")
+		if !other {
+			name = "organizations." + eventType
+		}
+		found, ok := catalogue.Find(name)
+		if text, err := json.Marshal(found.Payload); !ok || err != nil || string(text) != want {
+			t.Errorf("%s: %s %v", name, text, err)
+		}
+	}
+}
+
 type forged struct{}
 
 func (*forged) EventType() string { return "workspaces.created" }

@@ -48,6 +48,29 @@ type SubscriptionTested struct {
 // EventType names the event.
 func (*SubscriptionTested) EventType() string { return "events.subscriptions.tested" }
 
+// UserTopicCreated is the payload of events.userTopics.created: a name under which events can be meant for several people.
+type UserTopicCreated struct {
+	Topic   string   `json:"topic" doc:"Its name."`
+	UserIDs []string `json:"userIds,omitempty" doc:"Who is in it."`
+}
+
+// EventType names the event.
+func (*UserTopicCreated) EventType() string { return "events.userTopics.created" }
+
+// UserTopicJoined is the payload of events.userTopics.joined.
+type UserTopicJoined struct {
+	User  TopicUser `json:"user" doc:"Who came into it."`
+	Topic string    `json:"topic" doc:"Its name."`
+}
+
+// TopicUser is somebody in a topic.
+type TopicUser struct {
+	ID string `json:"id" doc:"The account."`
+}
+
+// EventType names the event.
+func (*UserTopicJoined) EventType() string { return "events.userTopics.joined" }
+
 func eventsTable() []Entry {
 	entry := func(eventType string, p Payload, doc string) Entry {
 		return Entry{Type: eventType, Payload: p, Service: "events", Doc: doc}
@@ -60,6 +83,8 @@ func eventsTable() []Entry {
 		entry("events.subscriptions.deleted", &Subscription{Verb: Deleted}, "A webhook was deleted."),
 		entry("events.subscriptions.disabled", &Subscription{Verb: Disabled}, "A webhook was turned off because nothing arrived, or because its maker may not read the events any more."),
 		entry("events.subscriptions.tested", new(SubscriptionTested), "Somebody tries a webhook."),
+		entry("events.userTopics.created", new(UserTopicCreated), "There is a topic that events can be meant for."),
+		entry("events.userTopics.joined", new(UserTopicJoined), "Somebody came into a topic."),
 		entry(errorType, new(Error), "Something went wrong in a workspace."),
 	}
 }

@@ -137,7 +137,10 @@ func runtimeTable() []Entry {
 		entry("runtime.schedules.triggered", &Interaction{Scheduled: true}, Reading, "A schedule started an automation."),
 		entry("runtime.schedules.created", new(SchedulesCreated), Reading, "An automation has schedules."),
 		entry(ExecutedType, new(AutomationExecuted), Waiting, "An automation was run."),
-		entry("runtime.contexts.updated", new(ContextsUpdated), Reading, "Contexts have changed; nobody may read it but the runtime."),
+		{
+			Type: "runtime.contexts.updated", Payload: new(ContextsUpdated), Service: "runtime", Doc: "Contexts have changed; nobody may read it but the runtime.",
+			Transient: true, Inside: true,
+		},
 		entry("runtime.waits.pending", &Wait{Verb: Pending}, Reading, "An automation waits for an event."),
 		entry("runtime.waits.fulfilled", &Wait{Verb: Fulfilled}, Reading, "The event came that an automation waited for."),
 		entry("runtime.fetch.failed", new(FetchFailed), Starting, "A request of an automation failed."),

@@ -117,6 +117,8 @@ type Config struct {
 	CredentialFailuresNet  int           `env:"RATE_LIMIT_CREDENTIAL_FAILURES_ADDRESS" default:"30" min:"1" max:"1000000" doc:"Wrong credentials per minute from one address (IPv6: one /64 network)."`
 	Concurrent             int           `env:"CONCURRENT_REQUESTS" default:"100" min:"1" max:"1000000" doc:"Requests of one caller that one process handles at the same time."`
 	ConcurrentAddress      int           `env:"CONCURRENT_REQUESTS_ADDRESS" default:"50" min:"1" max:"1000000" doc:"Requests without a credential from one address that one process handles at the same time."`
+	Streams                int           `env:"CONCURRENT_STREAMS" default:"100" min:"1" max:"1000000" doc:"Live feeds of events (SSE, WebSocket, socket.io) of one caller that one process serves at the same time. They do not count as requests."`
+	StreamsAddress         int           `env:"CONCURRENT_STREAMS_ADDRESS" default:"50" min:"1" max:"1000000" doc:"Live feeds of visitors, or without a credential, from one address that one process serves at the same time."`
 	QuotaPerDay            int           `env:"QUOTA_REQUESTS_PER_DAY" default:"0" min:"0" max:"1000000000" doc:"Calls of one caller per day (UTC). 0 means no quota."`
 
 	WriteLockTimeout time.Duration `group:"Workspaces" env:"WORKSPACE_WRITE_LOCK_TIMEOUT_MINUTES" default:"30m" unit:"m" min:"1m" max:"24h" doc:"When the write lock of a workspace expires, in minutes; that of a merge conflict never does."`

@@ -48,6 +48,7 @@ type Source struct {
 	CorrelationID string `json:"correlationId,omitempty"`
 	SocketID      string `json:"socketId,omitempty" doc:"The connection it was emitted through."`
 	ServiceTopic  string `json:"serviceTopic,omitempty"`
+	Hops          int    `json:"hops,omitempty" doc:"How many webhooks, one after the other, led to it."`
 	Host          *Host  `json:"host,omitempty"`
 	Run
 }
@@ -189,7 +190,7 @@ func Emitted(ctx context.Context, stored bus.Event, e Event) Event {
 func emitter(ctx context.Context, workspaceID string, e Event) Source {
 	source := sourceOf(ctx, workspaceID)
 	source.ServiceTopic = CustomTopic
-	source.SocketID = e.Source.SocketID
+	source.SocketID, source.Hops = e.Source.SocketID, e.Source.Hops
 	return source
 }
 

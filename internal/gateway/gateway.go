@@ -249,7 +249,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		target.Path, target.RawPath = path, ""
 		r.URL = &target
 	}
-	release, err := g.limits.Admit(ctx, principal, limits.Call{Method: r.Method, Path: r.URL.Path, Header: w.Header()})
+	release, err := g.limits.Admit(ctx, principal, limits.Call{Method: r.Method, Path: r.URL.Path, Header: w.Header(), Stream: listens(r)})
 	defer release()
 	if err != nil {
 		g.api.Errors().Write(w, r, err)

@@ -132,7 +132,13 @@ func (r *Remote) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		defer done()
 		req = endless
 	}
-	if httpx.Streams(req) { // and at most until this process stops
+	if listens(req) && httpx.Streams(req) { // and until it was told that it ends
+		polite := newFarewell(w, req)
+		attended, done := polite.attend(req)
+		defer done()
+		defer polite.forgive()
+		w, req = polite, attended
+	} else if httpx.Streams(req) { // and at most until this process stops
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		defer context.AfterFunc(httpx.Stopping(ctx), cancel)()

@@ -1,6 +1,11 @@
 package gateway
 
-import "strings"
+import (
+	"net/http"
+	"strings"
+
+	"atelier/internal/httpx"
+)
 
 // Service is the name of a service behind the gateway.
 type Service string
@@ -28,6 +33,9 @@ const (
 	searchPath     = "/v2/search"
 	cleanupPrefix  = "/sys/cleanup/"
 	schedulesPath  = "/sys/schedules"
+	listeningPath  = "/sys/subscriptions"
+	shardsPath     = "/sys/shards"
+	eventsPrefix   = "/sys/events/"
 	socketPath     = "/socket.io"
 )
 
@@ -35,12 +43,22 @@ const (
 func ofServices(path string) bool {
 	return strings.HasPrefix(path, servicesPrefix) || strings.HasPrefix(path, filesPrefix) || strings.HasPrefix(path, pagesPrefix) ||
 		strings.HasPrefix(path, appsPrefix) || strings.HasPrefix(path, gitPrefix) || path == searchPath ||
-		strings.HasPrefix(path, cleanupPrefix) || path == schedulesPath || ofSockets(path)
+		strings.HasPrefix(path, cleanupPrefix) || path == schedulesPath || path == listeningPath || path == shardsPath ||
+		strings.HasPrefix(path, eventsPrefix) || ofSockets(path)
 }
 
 // ofSockets tells whether a path is that of socket.io. Its clients send their credentials inside of it as well, and are told
 // there which of them do not count.
 func ofSockets(path string) bool { return path == socketPath || path == socketPath+"/" }
+
+// listens tells whether a request goes on for as long as somebody listens to events. Other answers that come bit by bit end by
+// themselves.
+func listens(r *http.Request) bool {
+	if !reads(r.Method) {
+		return false
+	}
+	return ofSockets(r.URL.Path) || httpx.Streams(r) && strings.HasPrefix(r.URL.Path, servicesPrefix+"/") && strings.HasSuffix(r.URL.Path, "/events")
+}
 
 // shows tells whether a request asks for something that may be for everybody: a page or a file, which browsers show.
 func shows(method, path string) bool {
@@ -61,6 +79,9 @@ func Routes() []Route {
 		{searchPath, Events},
 		{cleanupPrefix, Events},
 		{schedulesPath, Events},
+		{listeningPath, Events},
+		{shardsPath, Events},
+		{eventsPrefix, Events},
 		{socketPath, Events},
 		{socketPath + "/", Events},
 		{filesPrefix, Workspaces},

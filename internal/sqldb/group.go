@@ -128,9 +128,13 @@ func (g *groupWriter) work(jobs []*groupJob) error {
 	}
 	defer func() { _ = sqlTx.Rollback() }()
 	tx := &Tx{tx: sqlTx, db: g.db, shared: true}
+	one := g.savepoint
+	if len(jobs) == 1 {
+		one = alone
+	}
 	kept := 0
 	for _, job := range jobs {
-		if err := g.savepoint(tx, job); err != nil {
+		if err := one(tx, job); err != nil {
 			return err
 		}
 		if !job.undone() {
@@ -146,6 +150,15 @@ func (g *groupWriter) work(jobs []*groupJob) error {
 			close(g.failed) // a sync that failed once is never retried and then believed
 		}
 		return err
+	}
+	return nil
+}
+
+// alone runs a job that has the transaction for itself: undoing it undoes only its own work, without keeping a copy of every
+// page that it changes.
+func alone(tx *Tx, job *groupJob) error {
+	if job.err = job.ctx.Err(); job.err == nil {
+		runJob(tx, job)
 	}
 	return nil
 }

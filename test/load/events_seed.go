@@ -71,7 +71,9 @@ func seed(ctx context.Context, path, workspace string, events int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if _, err := db.ExecContext(ctx, `PRAGMA synchronous = OFF`); err != nil {
+	// A file that is not finished is made anew, so nothing has to be written twice; and with room to sort in, an index is sorted
+	// in a few pieces instead of hundreds.
+	if err := execAll(ctx, db, `PRAGMA journal_mode = OFF`, `PRAGMA synchronous = OFF`, `PRAGMA cache_size = -262144`); err != nil {
 		return err
 	}
 	indexes, err := dropIndexes(ctx, db)
@@ -79,16 +81,27 @@ func seed(ctx context.Context, path, workspace string, events int) (err error) {
 		return err
 	}
 	s := seeding{db: db, workspace: workspace, events: events, from: time.Now().Add(-seededDays * 24 * time.Hour)}
+	began := time.Now()
 	if err := s.write(ctx); err != nil {
 		return err
 	}
+	fmt.Printf("%v: %d events\n", time.Since(began).Round(time.Millisecond), events)
 	partition, last := bus.PartitionOf(workspace), int64(s.position(events-1))
-	for _, text := range append(indexes,
+	return execAll(ctx, db, append(indexes,
 		fmt.Sprintf(`UPDATE bus_heads SET last_pos = max(last_pos, %d) WHERE partition = %d`, last, partition),
 		fmt.Sprintf(`UPDATE bus_cursors SET last_pos = max(last_pos, %d) WHERE partition = %d`, last, partition),
-		`PRAGMA wal_checkpoint(TRUNCATE)`) {
+		`PRAGMA journal_mode = WAL`)...)
+}
+
+// execAll runs statements, and tells of those that take long.
+func execAll(ctx context.Context, db *sql.DB, texts ...string) error {
+	for _, text := range texts {
+		began := time.Now()
 		if _, err := db.ExecContext(ctx, text); err != nil {
 			return err
+		}
+		if took := time.Since(began); took > time.Second {
+			fmt.Printf("%v: %s\n", took.Round(time.Millisecond), text)
 		}
 	}
 	return nil

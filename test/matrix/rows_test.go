@@ -202,6 +202,9 @@ func adminRows() map[string]row {
 		"POST /sys/cleanup/indices":               {},
 		"POST /sys/cleanup/executed-events":       {},
 		"GET /sys/schedules":                      {},
+		"GET /sys/subscriptions":                  {},
+		"GET /sys/shards":                         {},
+		"GET /sys/events/shards":                  {},
 		// for other services only: the gateway does not route them
 		"GET /sys/readiness/workspaces": {policy: access.Public, status: http.StatusNotFound},
 		"GET /sys/readiness/events":     {policy: access.Public, status: http.StatusNotFound},

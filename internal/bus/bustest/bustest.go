@@ -62,6 +62,8 @@ func Run(t *testing.T, setup func(t *testing.T) Fixture) {
 		"a wrong host clock breaks no lease":            wrongClock,
 		"lag counts what is not acknowledged":           lag,
 		"a closed log refuses work":                     closed,
+		"transient events are told and not found":       transient,
+		"removed transient events stop nobody":          transientRemoved,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { t.Parallel(); test(trial{t: t, Fixture: setup(t)}) })

@@ -19,7 +19,7 @@ type Cleanup struct {
 
 // newCleanup is what removes events.
 func newCleanup(deps Deps) *cleanup.Cleanup {
-	return &cleanup.Cleanup{Settings: deps.Cleanup.Settings, Clock: deps.Clock, DB: deps.DB, Bus: deps.Bus, Known: deps.Known, Index: deps.indexed()}
+	return &cleanup.Cleanup{Settings: deps.Cleanup.Settings, Clock: deps.Clock, DB: deps.DB, Bus: deps.Bus, Known: deps.Known, Index: deps.indexed(), Marks: deps.marks()}
 }
 
 // Schedules does what is due at times, until ctx ends.
@@ -33,7 +33,7 @@ func (s *Service) Jobs() []schedule.Job {
 	when := s.deps.Cleanup
 	minutes, _ := cron.Parse("*/10 * * * *") // cannot fail
 	nightly, _ := cron.Parse("15 2 * * *")
-	return append(s.indexJobs(), []schedule.Job{
+	return append(append(s.indexJobs(), s.markJobs()...), []schedule.Job{
 		{Name: "events: sweep", At: when.Sweep, Zone: when.Zone, Do: func(ctx context.Context, _ time.Time) error {
 			_, err := s.cleanup.Sweep(ctx, false)
 			return err

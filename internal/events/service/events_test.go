@@ -96,7 +96,7 @@ authorizations:
 			"somebody":      {carl, "order.paid order.sent for.carl"},
 			"a rule's role": {h.eve, "large odd"},
 			"the owner":     {h.ann, "workspaces.created order.paid order.sent for.carl large odd odder oddest"},
-			"a super admin": {h.root, "workspaces.created runtime.contexts.updated order.paid order.sent for.carl large odd odder oddest"},
+			"a super admin": {h.root, "workspaces.created order.paid order.sent for.carl large odd odder oddest"},
 		} {
 			if got := c.who.types(); got != c.want {
 				t.Errorf("%s reads %s", name, got)

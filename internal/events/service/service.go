@@ -44,6 +44,8 @@ type Deps struct {
 	Cleanup Cleanup
 	// Index is a search engine that events are searched with; nil searches the log itself.
 	Index *Index
+	// Marks say how rare values are found in the log.
+	Marks Marks
 	// Webhooks is what the delivery of events needs.
 	Webhooks Webhooks
 	// SocketIO is what clients of socket.io need.
@@ -66,11 +68,17 @@ func (s *Service) StopFeeds(ctx context.Context) error {
 	return errors.Join(s.io.Close(ctx), s.hub.Close(ctx))
 }
 
+// Listening tells how many connections listen at this process, by kind, to how many subscriptions, in how many workspaces.
+func (s *Service) Listening() feed.Figures { return s.hub.Figures() }
+
+// Show lets the other instances know who listens at this one, until ctx ends. A process that is alone has no use for it.
+func (s *Service) Show(ctx context.Context) error { return s.hub.Show(ctx) }
+
 // New puts the service together.
 func New(deps Deps) *Service {
 	e := &engine.Engine{DB: deps.DB, Index: deps.index(), Bus: deps.Bus, Access: deps.Access, Resolve: deps.Resolve, MaxLen: deps.MaxLen, SearchTimeout: deps.SearchTimeout}
 	api := restapi.New(restapi.Config{Service: "events", Log: deps.Log, Clock: deps.Clock, DB: deps.DB, MaxBody: deps.MaxBody})
-	hub := feed.NewHub(feed.Deps{Log: deps.Log, Clock: deps.Clock, DB: deps.DB, Bus: deps.Bus})
+	hub := feed.NewHub(feed.Deps{Log: deps.Log, Clock: deps.Clock, IDs: deps.IDs, DB: deps.DB, Bus: deps.Bus})
 	live := &rest.Live{Engine: e, Hub: hub, Clock: deps.Clock, IDs: deps.IDs, Errors: api.Errors()}
 	rest.RegisterEvents(api, e, deps.Cursors, live)
 	sockets := newSocketIO(api, live, deps)
@@ -80,6 +88,7 @@ func New(deps Deps) *Service {
 	rest.RegisterSubscriptions(api, hooks, deps.Cursors)
 	cleaner := newCleanup(deps)
 	rest.RegisterCleanup(api, cleaner, deps.DB, deps.IDs)
+	rest.RegisterSystem(api, hub, deps.Index)
 	readiness.Register(api, "events", deps.Checker)
 	return &Service{API: api, hub: hub, io: sockets, deps: deps, cleanup: cleaner, webhooks: hooks}
 }

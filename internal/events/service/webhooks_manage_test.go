@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"atelier/internal/access"
 	"atelier/internal/errs"
@@ -169,6 +170,7 @@ func TestWebhooksReadAsTheirOwner(t *testing.T) {
 		p.bob.do(http.MethodPost, path+"/deliveries/"+hidden+"/replay", "").wantError(http.StatusNotFound, errs.NotFound)
 		p.bob.do(http.MethodPatch, path, `{"description":"an editor's again"}`).want(http.StatusOK)
 		p.people.remove("bob")
+		p.clock.Advance(3 * time.Second) // what somebody may do is believed for two
 		p.ann.emit(paid).want(http.StatusOK)
 		p.until("the end", func() bool { return p.ann.get(path).text("state") == "disabled" })
 		if got := p.ann.get(path); got.text("reason") != "access_lost" || len(r.all()) != 2 {

@@ -15,6 +15,7 @@ import (
 	"atelier/internal/clock"
 	"atelier/internal/envelope"
 	"atelier/internal/errs"
+	"atelier/internal/events/internal/marks"
 	"atelier/internal/sqldb"
 )
 
@@ -40,6 +41,8 @@ type Cleanup struct {
 	Known func(ctx context.Context, r sqldb.Reader, ids []string) ([]string, error)
 	// Index follows what is removed from the log and changed in it; nil when there is none.
 	Index Index
+	// Marks are kept beside the log too; nil when there are none.
+	Marks *marks.Marks
 }
 
 // Index is kept beside the log.
@@ -126,22 +129,31 @@ func (c *Cleanup) remove(ctx context.Context, where string, args ...any) (total 
 		var n int64
 		err := c.DB.Tx(ctx, func(tx *sqldb.Tx) (err error) {
 			text, all := `DELETE FROM bus_events WHERE `+where+` AND pos IN (SELECT pos FROM bus_events WHERE `+where+` ORDER BY pos LIMIT $`+strconv.Itoa(len(args)+1)+`)`, append(slices.Clone(args), step)
-			if c.Index == nil {
-				n, err = tx.Exec(ctx, text, all...)
-				return err
-			}
 			gone, err := sqldb.All(ctx, tx, func(rows *sql.Rows) (at bus.Position, err error) { return at, rows.Scan(&at) }, text+` RETURNING pos`, all...)
 			if err != nil {
 				return err
 			}
 			n = int64(len(gone))
-			return c.Index.Again(ctx, tx, gone)
+			return c.again(ctx, tx, gone)
 		})
 		total += n
 		if err != nil || n == 0 {
 			return total, err
 		}
 	}
+}
+
+// again tells what is kept beside the log of events that are removed from it or changed in it.
+func (c *Cleanup) again(ctx context.Context, tx *sqldb.Tx, at []bus.Position) error {
+	if c.Marks != nil {
+		if err := c.Marks.Again(ctx, tx, at); err != nil {
+			return err
+		}
+	}
+	if c.Index == nil {
+		return nil
+	}
+	return c.Index.Again(ctx, tx, at)
 }
 
 // count counts what a condition selects.
@@ -207,7 +219,7 @@ func (c *Cleanup) Settle(ctx context.Context) error {
 func (c *Cleanup) Transient(ctx context.Context) error {
 	before, _ := c.before(time.Hour)
 	unindexed := *c
-	unindexed.Index = nil // it never had them
+	unindexed.Index, unindexed.Marks = nil, nil // they never had them
 	_, err := unindexed.remove(ctx, `transient = 1 AND pos < $1`, int64(before))
 	return err
 }

@@ -84,10 +84,8 @@ func (c *Cleanup) strip(ctx context.Context, partition int, events []bus.Event, 
 				return err
 			}
 		}
-		if c.Index != nil {
-			if err := c.Index.Again(ctx, tx, slices.Collect(maps.Keys(bodies))); err != nil {
-				return err
-			}
+		if err := c.again(ctx, tx, slices.Collect(maps.Keys(bodies))); err != nil {
+			return err
 		}
 		_, err := tx.Exec(ctx, `INSERT INTO events_cleanup (job, partition, pos) VALUES ($1, $2, $3)
 			ON CONFLICT (job, partition) DO UPDATE SET pos = $3`, executedType, partition, int64(events[len(events)-1].Position))

@@ -14,6 +14,7 @@ import (
 	"atelier/internal/bus/sqlbus"
 	"atelier/internal/clock"
 	"atelier/internal/errs"
+	"atelier/internal/ident"
 	"atelier/internal/sqldb"
 )
 
@@ -21,6 +22,7 @@ import (
 type Deps struct {
 	Log   *slog.Logger
 	Clock clock.Clock
+	IDs   ident.Source
 	DB    *sqldb.DB
 	Bus   bus.Log
 }
@@ -41,6 +43,8 @@ const (
 // Hub hands the events of the log to readers.
 type Hub struct {
 	deps Deps
+	// id is this process among those that people listen at, now the database's time in milliseconds, as an expression.
+	id, now string
 	// life ends with the hub: its tails and its clock run in it.
 	life context.Context //nolint:containedctx // it is the hub's own, as long as the hub
 	end  context.CancelFunc
@@ -59,7 +63,14 @@ type Hub struct {
 // NewHub returns a hub. Nothing runs until there is a reader.
 func NewHub(deps Deps) *Hub {
 	life, end := context.WithCancel(context.Background())
-	return &Hub{deps: deps, life: life, end: end, past: make(chan struct{}, histories)}
+	h := &Hub{
+		deps: deps, id: deps.IDs.UUID(), now: `CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)`,
+		life: life, end: end, past: make(chan struct{}, histories),
+	}
+	if deps.DB != nil && deps.DB.Driver() == "sqlite" {
+		h.now = `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`
+	}
+	return h
 }
 
 // Close ends every reader, and waits until they have left and nothing of the hub runs any more, or until ctx ends.
@@ -86,13 +97,13 @@ func (h *Hub) Close(ctx context.Context) error {
 }
 
 // Open makes a reader of the events of a workspace, which the caller closes. It gets nothing until it subscribes.
-func (h *Hub) Open(ctx context.Context, workspaceID string) (*Reader, error) {
+func (h *Hub) Open(ctx context.Context, workspaceID string, kind Kind) (*Reader, error) {
 	partition := bus.PartitionOf(workspaceID)
 	head, err := sqlbus.Head(ctx, h.deps.DB, partition)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{hub: h, workspaceID: workspaceID, wake: make(chan struct{}, 1), beaten: h.deps.Clock.Now()}
+	r := &Reader{hub: h, workspaceID: workspaceID, kind: kind, wake: make(chan struct{}, 1), beaten: h.deps.Clock.Now()}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {

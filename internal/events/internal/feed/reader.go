@@ -42,6 +42,7 @@ type Reader struct {
 	hub         *Hub
 	tail        *tail
 	workspaceID string
+	kind        Kind
 	wake        chan struct{}
 
 	mu            sync.Mutex

@@ -7,6 +7,7 @@ import (
 
 	"atelier/internal/bus"
 	"atelier/internal/bus/sqlbus"
+	"atelier/internal/catalogue"
 	"atelier/internal/errs"
 	"atelier/internal/events/internal/query"
 )
@@ -169,6 +170,9 @@ func (s *Subscription) bridge(ctx context.Context, after, joined bus.Position, d
 func (s *Subscription) send(ctx context.Context, events []bus.Event, deliver func([]Item) error) error {
 	var items []Item
 	for _, e := range events {
+		if catalogue.Inside(e.Type) {
+			continue
+		}
 		p := newParcel(e)
 		if !s.wants(p) || !s.reader.rights.Allow(p) {
 			continue

@@ -7,6 +7,7 @@ import (
 
 	"atelier/internal/bus"
 	"atelier/internal/bus/sqlbus"
+	"atelier/internal/catalogue"
 )
 
 // tail follows one partition of the log and hands its events to the readers of their workspaces.
@@ -129,7 +130,7 @@ func (t *tail) hand(events []bus.Event, head bus.Position) {
 	for _, e := range events {
 		t.at = e.Position
 		room := t.rooms[e.WorkspaceID]
-		if len(room) == 0 {
+		if len(room) == 0 || catalogue.Inside(e.Type) {
 			continue
 		}
 		p := newParcel(e)

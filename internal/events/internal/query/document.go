@@ -143,12 +143,16 @@ func (d *Document) tree() map[string]any {
 // tokens are the words of each text, number and boolean of the event.
 func (d *Document) tokens() [][]string {
 	d.split.Do(func() {
-		each(d.tree(), func(value any) bool {
-			if found := words(textOf(value)); len(found) > 0 {
+		note := func(text string) {
+			if found := words(text); len(found) > 0 {
 				d.words = append(d.words, found)
 			}
-			return true
-		})
+		}
+		for _, name := range []string{fieldID, fieldType, fieldCreatedAt, fieldSize} {
+			note(textOf(d.outer(name)))
+		}
+		s := scanner{text: d.stored.Body, scalar: func(text []byte) { note(string(text)) }}
+		s.value(0, inPayload) // without decoding it, which takes as long again; no stored event has those fields itself
 	})
 	return d.words
 }

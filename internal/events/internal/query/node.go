@@ -156,8 +156,18 @@ func (n like) asks(path string) bool { return n.path == path }
 // exists holds when there is anything at the path.
 type exists struct{ path string }
 
-func (n exists) match(d *Document) bool { return d.has(n.path) }
+func (n exists) match(d *Document) bool { return n.possible(d) && d.has(n.path) }
 func (n exists) asks(path string) bool  { return n.path == path }
+
+// possible looks for the last key in the stored text before that is decoded. Where something is escaped it may be there in
+// another spelling.
+func (n exists) possible(d *Document) bool {
+	if isOuter(n.path) {
+		return true
+	}
+	key := n.path[strings.LastIndexByte(n.path, '.')+1:]
+	return bytes.Contains(d.stored.Body, []byte(key+`"`)) || bytes.IndexByte(d.stored.Body, '\\') >= 0
+}
 
 // span holds for events at positions between two others; zero does not limit.
 type span struct {

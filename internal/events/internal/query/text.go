@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // words are the words of a text in lower case: letters and digits; everything else stands between them.
@@ -41,7 +42,7 @@ type phrase struct {
 }
 
 func (n phrase) match(d *Document) bool {
-	return slices.ContainsFunc(d.tokens(), func(there []string) bool {
+	return n.possible(d) && slices.ContainsFunc(d.tokens(), func(there []string) bool {
 		for from := 0; from+len(n.words) <= len(there); from++ {
 			if n.at(there[from:]) {
 				return true
@@ -49,6 +50,77 @@ func (n phrase) match(d *Document) bool {
 		}
 		return false
 	})
+}
+
+// possible looks for the words in the stored text before that is decoded and split, which takes much longer. Where a letter may
+// be written in several ways, it may be there in another.
+func (n phrase) possible(d *Document) bool {
+	if !plainText(d.stored.Body) {
+		return true
+	}
+	for _, word := range n.words {
+		if !containsFold(d.stored.Body, word) && !d.outside(word) {
+			return false
+		}
+	}
+	return true
+}
+
+// outside tells whether a word may be in a field that is not stored in the body.
+func (d *Document) outside(word string) bool {
+	if !plainText([]byte(d.stored.Type)) || containsFold([]byte(d.stored.Type), word) {
+		return true
+	}
+	if word[0] < '0' || word[0] > '9' { // all words of the others begin with a digit
+		return false
+	}
+	for _, field := range []string{fieldID, fieldCreatedAt, fieldSize} {
+		if containsFold([]byte(textOf(d.outer(field))), word) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainText tells that every letter of a JSON text stands for itself, and has at most one other case.
+func plainText(text []byte) bool {
+	for _, c := range text {
+		if c >= utf8.RuneSelf || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// containsFold tells whether a plain text contains a word that is in lower case.
+func containsFold(text []byte, word string) bool {
+	first, last := word[0], len(text)-len(word)
+	upper := first
+	if 'a' <= first && first <= 'z' {
+		upper -= 'a' - 'A'
+	}
+	for i := 0; i <= last; i++ {
+		if text[i] != first && text[i] != upper {
+			continue
+		}
+		if len(word) == 1 || foldedAt(text[i:], word) {
+			return true
+		}
+	}
+	return false
+}
+
+func foldedAt(text []byte, word string) bool {
+	for i := range len(word) {
+		c := text[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != word[i] {
+			return false
+		}
+	}
+	return true
 }
 
 func (n phrase) at(there []string) bool {

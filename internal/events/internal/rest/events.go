@@ -33,6 +33,7 @@ type EmitEvent struct {
 
 type emitInput struct {
 	WorkspaceID string `path:"workspaceId" maxLength:"80" doc:"The workspace's id, or slug: and its slug."`
+	Hops        int    `header:"Webhook-Hops" minimum:"0" maximum:"1000" doc:"When a webhook made you emit: what its request said here. Webhooks that lead to each other end so."`
 	Body        EmitEvents
 }
 
@@ -82,7 +83,7 @@ func RegisterEvents(api *restapi.API, e *engine.Engine, cursors *restapi.Cursors
 	}, func(ctx context.Context, in *emitInput) (*emitOutput, error) {
 		emitted := make([]envelope.Event, 0, len(in.Body.Events))
 		for _, event := range in.Body.Events {
-			emitted = append(emitted, envelope.Event{Type: event.Type, Payload: event.Payload, Target: event.Target, Options: event.Options})
+			emitted = append(emitted, envelope.Event{Type: event.Type, Payload: event.Payload, Target: event.Target, Options: event.Options, Source: envelope.Source{Hops: in.Hops}})
 		}
 		stored, err := e.Emit(ctx, in.WorkspaceID, emitted)
 		return &emitOutput{Body: stored}, err

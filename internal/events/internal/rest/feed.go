@@ -60,12 +60,12 @@ func (l *Live) answer(workspaceID string) restapi.Body {
 }
 
 // open makes a reader of what the caller may read.
-func (l *Live) open(ctx context.Context, workspaceID string) (*feed.Reader, error) {
+func (l *Live) open(ctx context.Context, workspaceID string, kind feed.Kind) (*feed.Reader, error) {
 	reading, err := l.Engine.Listen(ctx, workspaceID)
 	if err != nil {
 		return nil, err
 	}
-	reader, err := l.Hub.Open(ctx, reading.WorkspaceID())
+	reader, err := l.Hub.Open(ctx, reading.WorkspaceID(), kind)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (l *Live) stream(w http.ResponseWriter, r *http.Request, workspaceID string
 	}
 	ctx, done := endless(w, r)
 	defer done()
-	reader, err := l.open(ctx, workspaceID)
+	reader, err := l.open(ctx, workspaceID, feed.SSE)
 	if err != nil {
 		return err
 	}
@@ -106,8 +106,16 @@ func (l *Live) stream(w http.ResponseWriter, r *http.Request, workspaceID string
 	if err = s.begin(ctx, wish.After > 0); err == nil {
 		err = s.run(ctx, reader)
 	}
-	s.end(err)
+	s.end(why(ctx, err))
 	return nil
+}
+
+// why is the reason for the end: whatever was under way when there was one knows only that it was cut short.
+func why(ctx context.Context, err error) error {
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // wishOf reads what a stream is to hold.

@@ -9,6 +9,7 @@ import (
 
 	"atelier/internal/access"
 	"atelier/internal/errs"
+	"atelier/internal/events/internal/feed"
 	"atelier/internal/events/internal/query"
 	"atelier/internal/httpx"
 	"atelier/internal/restapi"
@@ -117,7 +118,7 @@ func (s *SocketIO) serve(ctx context.Context, sock *socketio.Socket) error {
 	}
 	ctx = access.With(ctx, entry.caller)
 	l := &listener{io: s, sock: sock, ref: ref, said: rate{clock: s.Live.Clock}}
-	if l.reader, err = s.Live.open(ctx, ref); err != nil {
+	if l.reader, err = s.Live.open(ctx, ref, feed.SocketIO); err != nil {
 		return s.refuse(ctx, err)
 	}
 	defer l.reader.Close()

@@ -60,12 +60,12 @@ func (l *listener) run(ctx context.Context, resumed bool) error {
 		return err
 	}
 	if err := l.subscription.Start(ctx, resumed, l.deliver); err != nil {
-		return l.end(ctx, err)
+		return l.end(ctx, why(ctx, err))
 	}
 	hearable, cancel := context.WithCancelCause(ctx)
 	var hearing sync.WaitGroup
 	hearing.Go(func() { l.listen(hearable) })
-	err := l.send(ctx)
+	err := why(ctx, l.send(ctx))
 	cancel(err)
 	hearing.Wait()
 	return l.end(ctx, err)

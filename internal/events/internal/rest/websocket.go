@@ -49,7 +49,7 @@ func (l *Live) socket(w http.ResponseWriter, r *http.Request, workspaceID string
 	}
 	ctx, done := endless(w, r)
 	defer done()
-	reader, err := l.open(ctx, workspaceID)
+	reader, err := l.open(ctx, workspaceID, feed.WebSocket)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *socket) serve(ctx context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var sending sync.WaitGroup
 	sending.Go(func() {
-		s.close(s.send(ctx))
+		s.close(why(ctx, s.send(ctx)))
 		cancel(nil) // a command that is under way ends too
 	})
 	s.listen(ctx)

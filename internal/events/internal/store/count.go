@@ -33,6 +33,41 @@ func (s SQL) Count(ctx context.Context, search Search, most int) (count int, cou
 	}
 }
 
+// Beyond tells that more than so many events would have to be read to count them, where the indexes of the table alone know
+// that.
+func (s SQL) Beyond(ctx context.Context, search Search, most int) (bool, error) {
+	p := search.Plan()
+	switch {
+	case search.Everywhere || !search.Readable.Everything:
+		return false, nil
+	case len(p.Equal) > 0:
+		return s.beyondEqual(ctx, search.WorkspaceID, p, most)
+	case !p.Exact || !p.Shallow:
+		return false, nil
+	}
+	count, err := s.indexed(ctx, search.WorkspaceID, p, most+1)
+	return count > most, err
+}
+
+// beyondEqual is Beyond for what is found by a text at a path that has an index. It has no index by type.
+func (s SQL) beyondEqual(ctx context.Context, workspaceID string, p query.Plan, most int) (bool, error) {
+	path, values := rarest(p)
+	if len(p.Types) > 0 || len(values) != 1 {
+		return false, nil
+	}
+	passing, err := s.transient(ctx, workspaceID, p)
+	if err != nil {
+		return false, err
+	}
+	most += len(passing)
+	where, args := conditions(`workspace_id = $1`, workspaceID, p)
+	args = append(args, values[0], most+1)
+	var count int
+	err = s.DB.QueryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM bus_events `+where+` AND `+s.inBody(path)+` = $`+strconv.Itoa(len(args)-1)+
+		` LIMIT $`+strconv.Itoa(len(args))+`) AS matching`, args...).Scan(&count)
+	return count > most, errs.Wrap(err, "count the events of a workspace")
+}
+
 // indexed counts the events of a workspace that a plan holds, up to most unless that is zero. An index knows them all, but
 // not which of them are transient: those are few, and looked up apart.
 func (s SQL) indexed(ctx context.Context, workspaceID string, p query.Plan, most int) (int, error) {

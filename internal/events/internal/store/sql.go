@@ -46,16 +46,26 @@ func (s SQL) Candidates(_ context.Context, search Search) (*Candidates, error) {
 		for _, value := range values {
 			reads = append(reads, s.equal(search, p, path, value))
 		}
-	case len(p.Types) == 0:
-		reads = append(reads, s.workspace(search, p))
 	default:
-		for _, eventType := range p.Types {
-			one := p
-			one.Types = []string{eventType}
-			reads = append(reads, s.workspace(search, one))
+		for _, one := range apart(p) {
+			reads = append(reads, s.rare(search, one, len(p.Types)))
 		}
 	}
 	return NewCandidates(search, known, reads...), nil
+}
+
+// apart is a plan for each type.
+func apart(p query.Plan) []query.Plan {
+	if len(p.Types) == 0 {
+		return []query.Plan{p}
+	}
+	parts := make([]query.Plan, 0, len(p.Types))
+	for _, eventType := range p.Types {
+		one := p
+		one.Types = []string{eventType}
+		parts = append(parts, one)
+	}
+	return parts
 }
 
 func (s SQL) workspace(search Search, p query.Plan) Read {

@@ -111,6 +111,9 @@ func (s *Store) Count(ctx context.Context, search Search, most, patience int) (c
 	if count, counted, err = s.Index.Count(ctx, search, most); err != nil || counted {
 		return count, counted, err
 	}
+	if beyond, err := s.beyond(ctx, search, patience); err != nil || beyond {
+		return 0, false, err
+	}
 	events, err := s.Index.Candidates(ctx, search)
 	if err != nil {
 		return 0, false, err
@@ -128,4 +131,15 @@ func (s *Store) Count(ctx context.Context, search Search, most, patience int) (c
 		}
 	}
 	return count, true, nil
+}
+
+// beyond tells, where the index knows it without reading events, that there are more than so many candidates.
+func (s *Store) beyond(ctx context.Context, search Search, patience int) (bool, error) {
+	index, able := s.Index.(interface {
+		Beyond(ctx context.Context, search Search, most int) (bool, error)
+	})
+	if !able {
+		return false, nil
+	}
+	return index.Beyond(ctx, search, patience)
 }

@@ -59,16 +59,7 @@ func intervals(t query.Tally, first, last bus.Position) (count int) {
 
 // ends are the first and the last position within a plan; zero when there are none.
 func (s SQL) ends(ctx context.Context, workspaceID string, p query.Plan) (first, last bus.Position, err error) {
-	parts := []query.Plan{p}
-	if len(p.Types) > 0 { // the ends of one type are found at once, those of several are not
-		parts = parts[:0]
-		for _, eventType := range p.Types {
-			one := p
-			one.Types = []string{eventType}
-			parts = append(parts, one)
-		}
-	}
-	for _, part := range parts {
+	for _, part := range apart(p) { // the ends of one type are found at once, those of several are not
 		where, args := conditions(`workspace_id = $1`, workspaceID, part)
 		var least, most sql.NullInt64
 		if err := s.DB.QueryRow(ctx, `SELECT MIN(pos) FROM bus_events `+where, args...).Scan(&least); err != nil {

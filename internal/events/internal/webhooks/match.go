@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"atelier/internal/bus"
+	"atelier/internal/catalogue"
 	"atelier/internal/envelope"
 	"atelier/internal/events/internal/query"
 	"atelier/internal/sqldb"
@@ -75,10 +76,10 @@ type set struct {
 	matchers []*matcher
 }
 
-// delivered tells whether an event is ever told of: not those of webhooks themselves, which could go round for ever, and not
-// those that are not to be stored.
+// delivered tells whether an event is ever told of: not those of webhooks themselves, which could go round for ever, not those
+// that are for the platform alone, and not those that are not to be stored.
 func delivered(e bus.Event) (envelope.Event, bool, error) {
-	if strings.HasPrefix(e.Type, ownEvents) {
+	if kind, _ := catalogue.Find(e.Type); strings.HasPrefix(e.Type, ownEvents) || kind.Inside || kind.Transient {
 		return envelope.Event{}, false, nil
 	}
 	event, err := envelope.Read(e)
@@ -94,6 +95,8 @@ type found struct {
 	matcher *matcher
 	event   bus.Event
 	key     string
+	// round tells that the event has gone round too often to be sent.
+	round bool
 }
 
 // match queues the deliveries of events. It runs in the transaction that moves the cursor of the log's consumer, so every
@@ -121,7 +124,7 @@ func (w *Webhooks) match(ctx context.Context, tx *sqldb.Tx, events []bus.Event) 
 		d := query.Read(e)
 		for _, m := range known.matchers {
 			if int64(e.Position) > m.since && m.matches(d) {
-				all = append(all, found{matcher: m, event: e, key: m.orderKey(d)})
+				all = append(all, found{matcher: m, event: e, key: m.orderKey(d), round: event.Source.Hops >= maxHops})
 			}
 		}
 		if len(all) > 0 && all[len(all)-1].event.Position == e.Position {

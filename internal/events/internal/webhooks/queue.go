@@ -81,6 +81,11 @@ func (w *Webhooks) enqueue(ctx context.Context, tx *sqldb.Tx, all []found, messa
 			if _, err := queue(ctx, tx, d, int64(f.event.Position), now); err != nil {
 				return err
 			}
+			if f.round {
+				if err := breakRound(ctx, tx, d, now); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil

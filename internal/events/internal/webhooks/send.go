@@ -111,6 +111,7 @@ func (w *Webhooks) sign(r *http.Request, s *Subscription, d *Delivery, at time.T
 	r.Header.Set(headerID, d.ID)
 	r.Header.Set(headerTimestamp, strconv.FormatInt(at.Unix(), 10))
 	r.Header.Set(headerSignature, s.content.sign(d.ID, at, d.body))
+	r.Header.Set(headerHops, strconv.Itoa(hopsOf(d.body)+1))
 }
 
 // failure says why there is no answer, and of an address that was never connected to no more than that.

@@ -19,6 +19,8 @@ type Call struct {
 	Path string
 	// Header is that of the response: it tells the caller what is left, whether the call is admitted or not.
 	Header http.Header
+	// Stream tells that it goes on for as long as the caller listens: then it takes no place of those of other calls.
+	Stream bool
 }
 
 // Admit lets a call through, or gives rate_limit_exceeded, quota_exceeded or concurrent_request_limit with the time to wait.
@@ -32,16 +34,28 @@ func (l *Limits) Admit(ctx context.Context, p access.Principal, call Call) (rele
 	}
 	info := httpx.InfoFrom(ctx)
 	c := l.callerOf(p, info)
-	release, ok := l.running.enter(c.key, c.concurrent)
-	if !ok {
-		return func() {}, errs.Newf(errs.ConcurrentRequestLimit, "At most %d requests may run at the same time; wait for one to end.", c.concurrent).
-			WithRetryAfter(time.Second)
+	release, err = l.enter(c, call.Stream)
+	if err != nil {
+		return func() {}, err
 	}
 	if err := l.count(ctx, c, l.bucketOf(c, info, call), call.Header); err != nil {
 		release()
 		return func() {}, err
 	}
 	return release, nil
+}
+
+// enter takes one of the caller's places for calls, or for streams, at the same time.
+func (l *Limits) enter(c caller, stream bool) (leave func(), err error) {
+	places, most, what := &l.running, c.concurrent, "requests"
+	if stream {
+		places, most, what = &l.streams, c.streams, "live feeds"
+	}
+	leave, ok := places.enter(c.key, most)
+	if !ok {
+		return nil, errs.Newf(errs.ConcurrentRequestLimit, "At most %d %s may run at the same time; wait for one to end.", most, what).WithRetryAfter(time.Second)
+	}
+	return leave, nil
 }
 
 // count takes the call from the rate and from the day's quota. What the rate refuses costs nothing of the quota.

@@ -194,6 +194,41 @@ func TestAtTheSameTime(t *testing.T) {
 	}
 }
 
+// Streams have places of their own: whoever has them all can call as before, and the other way round.
+func TestStreamsAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	l := newWorld(nil).instance(t)
+	ctx := from(t, somewhere)
+	enter := func(p access.Principal, stream bool) (func(), error) {
+		return l.Admit(ctx, p, limits.Call{Method: http.MethodGet, Path: "/v2/workspaces/a/events", Header: http.Header{}, Stream: stream})
+	}
+	for who, places := range map[string]struct {
+		p              access.Principal
+		streams, calls int
+	}{"a user": {user("u"), 3, 5}, "a network": {access.Principal{}, 1, 2}} {
+		var leave func()
+		for range places.streams {
+			var err error
+			if leave, err = enter(places.p, true); err != nil {
+				t.Fatalf("%s: %v", who, err)
+			}
+		}
+		_, err := enter(places.p, true)
+		refusal(t, err, errs.ConcurrentRequestLimit)
+		for range places.calls {
+			if _, err := enter(places.p, false); err != nil {
+				t.Errorf("%s: a call beside streams: %v", who, err)
+			}
+		}
+		_, err = enter(places.p, false)
+		refusal(t, err, errs.ConcurrentRequestLimit)
+		leave()
+		if _, err := enter(places.p, true); err != nil {
+			t.Errorf("%s: after a stream has ended: %v", who, err)
+		}
+	}
+}
+
 // A call that its rate refuses does not stay among the running ones.
 func TestRefusedCallsAreNotRunning(t *testing.T) {
 	t.Parallel()

@@ -114,6 +114,7 @@ type caller struct {
 	key        string
 	perMinute  int
 	concurrent int
+	streams    int
 }
 
 // callerOf tells whom a call counts for: a user or an API key; for visitors and without a credential, the network it came
@@ -122,12 +123,12 @@ func (l *Limits) callerOf(p access.Principal, info *httpx.Info) caller {
 	cfg := l.deps.Config
 	switch p.Kind {
 	case access.User:
-		return caller{key: p.Key(), perMinute: cfg.RateLimitUser, concurrent: cfg.Concurrent}
+		return caller{key: p.Key(), perMinute: cfg.RateLimitUser, concurrent: cfg.Concurrent, streams: cfg.Streams}
 	case access.Key:
-		return caller{key: p.Key(), perMinute: cfg.RateLimitKey, concurrent: cfg.Concurrent}
+		return caller{key: p.Key(), perMinute: cfg.RateLimitKey, concurrent: cfg.Concurrent, streams: cfg.Streams}
 	case access.Anonymous, access.Nobody, access.Internal: // anybody can be many visitors, but hardly many networks
 	}
-	return caller{key: networkKey(info), perMinute: cfg.RateLimitAddress, concurrent: cfg.ConcurrentAddress}
+	return caller{key: networkKey(info), perMinute: cfg.RateLimitAddress, concurrent: cfg.ConcurrentAddress, streams: cfg.StreamsAddress}
 }
 
 func networkKey(info *httpx.Info) string { return "net:" + info.Network() }

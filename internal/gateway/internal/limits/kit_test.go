@@ -31,7 +31,7 @@ func settings() config.Config {
 	return config.Config{
 		RateLimitUser: 60, RateLimitKey: 120, RateLimitAddress: 30, RateLimitEvents: 20, RateLimitCreate: 6, RateLimitImport: 5,
 		RateLimitUpload: 12, RateLimitSignup: 2, RateLimitAnonymous: 3, RateLimitExchange: 4, RateLimitReset: 2, RateLimitLogin: 1000,
-		RateLimitLoginAddress: 1000, CredentialFailures: 10, CredentialFailuresNet: 30, Concurrent: 5, ConcurrentAddress: 2,
+		RateLimitLoginAddress: 1000, CredentialFailures: 10, CredentialFailuresNet: 30, Concurrent: 5, ConcurrentAddress: 2, Streams: 3, StreamsAddress: 1,
 	}
 }
 

@@ -36,6 +36,7 @@ type Limits struct {
 	deps    Deps
 	classes []class
 	running running
+	streams running
 	quotas  *quotas
 	blocks  *otter.Cache[string, time.Time]
 	friends *otter.Cache[string, time.Time]
@@ -61,7 +62,7 @@ func New(deps Deps) (*Limits, error) {
 		return nil, err
 	}
 	return &Limits{
-		deps: deps, classes: classes(deps.Config), running: running{seed: maphash.MakeSeed()}, quotas: day, blocks: blocks, friends: friends, store: store,
+		deps: deps, classes: classes(deps.Config), running: running{seed: maphash.MakeSeed()}, streams: running{seed: maphash.MakeSeed()}, quotas: day, blocks: blocks, friends: friends, store: store,
 	}, nil
 }
 
