@@ -57,6 +57,10 @@ syncs: ## Run a thousand random sequences of edits, pushes, pulls, conflicts and
 ledger: ## Emit a million events from 64 writers over fifty kills, and compare what is stored, followed and received
 	TEST_WEBHOOKS=$$(scripts/webhooks) LEDGER_EVENTS=1000000 LEDGER_KILLS=50 go test -count=1 -timeout 2h -v ./test/ledger
 
+.PHONY: locks
+locks: ## Let 200 want the lock of a workspace through three processes over fifty kills, and push through them (needs TEST_POSTGRES_URL)
+	LOCKS_KILLS=50 LOCKS_EVENTS=20000 LOCKS_PUSHES=60 go test -count=1 -timeout 30m -v ./test/locks
+
 .PHONY: rotation
 rotation: ## Rotate the signing keys every two seconds for a minute under load (needs TEST_POSTGRES_URL)
 	ROTATION_SECONDS=60 go test -count=1 -timeout 30m -run TestRotation -v ./test/rotation
