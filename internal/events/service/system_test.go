@@ -43,6 +43,12 @@ func TestWhoListens(t *testing.T) {
 		}
 		other := newHouse(t, h.db)
 		far := other.bob.listen("", "")
+		// A stream answers before it has its subscription; what an instance shows to others is what it has at that moment.
+		listening := func(at *house, subscribers string) func() bool {
+			return func() bool { return at.internal().get(path).text("nodes.0.subscribers") == subscribers }
+		}
+		h.until("three listen here", listening(h, "3"))
+		other.until("one listens there", listening(other, "1"))
 		stop := other.show()
 		h.until("the other one is there", func() bool { return h.internal().get(path).at("nodes.1") != nil })
 		seen := h.internal().get(path).want(http.StatusOK)

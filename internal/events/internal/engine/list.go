@@ -118,7 +118,7 @@ const (
 	// MaxCount is where counting stops: more than that is not a list that anybody pages through.
 	MaxCount = 10_000
 	// countPatience is how many events are looked at to count those that match, where the database cannot count them.
-	countPatience = 1_000
+	countPatience = 500
 )
 
 func (e *Engine) store() *store.Store { return &store.Store{DB: e.DB, Index: e.Index} }
