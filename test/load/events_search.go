@@ -62,7 +62,7 @@ func marked(ctx context.Context, bare *sql.DB, events int) error {
 	began, count := time.Now(), 0
 	for count < events-behind {
 		time.Sleep(time.Second)
-		if err := bare.QueryRowContext(ctx, `SELECT COALESCE(SUM(events), 0) FROM events_mark_groups`).Scan(&count); err != nil {
+		if err := bare.QueryRowContext(ctx, `SELECT COALESCE(SUM(events), 0) FROM events_mark_groups WHERE whole = built`).Scan(&count); err != nil {
 			return fmt.Errorf("wait for marks, of which there are those of %d events: %w", count, err)
 		}
 	}
@@ -92,8 +92,11 @@ func pages(events int) []page {
 		{"by a session", url.Values{"source.sessionId": {fmt.Sprintf("session-%d", events/100)}}, `AND body ->> '$.source.sessionId' = ?`, []any{fmt.Sprintf("session-%d", events/100)}, often, 1, false},
 		{"by a frequent word", url.Values{"text": {"customer"}}, `AND body LIKE ?`, []any{"%customer%"}, often, often, false},
 		{"by a frequent absence", url.Values{"payload.missing[0]": {""}}, `AND body ->> '$.payload.missing' IS NULL`, nil, often, often, false},
-		{"by a rare word", url.Values{"text": {order}}, `AND body LIKE ?`, []any{"%" + order + "%"}, 3, 1, true},
-		{"by a rare absence", url.Values{"payload.order[0]": {""}}, `AND body ->> '$.payload.order' IS NULL`, nil, 3, 1, true},
+		{"by a rare word", url.Values{"text": {order}}, `AND body LIKE ?`, []any{"%" + order + "%"}, often, 1, false},
+		{"by a word not there", url.Values{"text": {"needle"}}, `AND body LIKE ?`, []any{"%needle%"}, often, 1, false},
+		{"by the beginning of one", url.Values{"text": {"need*"}}, `AND body LIKE ?`, []any{"%need%"}, often, 1, false},
+		{"by a rare absence", url.Values{"payload.order[0]": {""}}, `AND body ->> '$.payload.order' IS NULL`, nil, often, 1, false},
+		{"by a short beginning", url.Values{"text": {"nee*"}}, `AND body LIKE ?`, []any{"%nee%"}, 3, 1, true},
 	}
 }
 

@@ -46,6 +46,15 @@ func (a *archive) fill(count int) {
 		if i%17 == 4 {
 			extra = `,"rare":{"deep":["x",` + fmt.Sprint(i) + `]}`
 		}
+		if i%23 != 5 {
+			extra += `,"usual":{"at":` + fmt.Sprint(i) + `}`
+		}
+		if i%29 != 10 {
+			extra += `,"often":[{"at":[true]}]`
+		}
+		if i%13 == 6 {
+			extra += `,"say":"Die Straße nach Überall` + fmt.Sprint(i) + `, word-by-word"`
+		}
 		answer := a.ann.emit(fmt.Sprintf(`{"type":"order.kind%d","payload":{"order":"o-%d","state":"s%d","n":%d.0%s}}`, i%4, i, i%3, i%7, extra)).want(http.StatusOK)
 		a.ids = append(a.ids, answer.text("0.id"))
 	}
@@ -77,6 +86,8 @@ type question struct {
 
 func questions() []question {
 	rare := func(i int) bool { return i%17 == 4 }
+	said := func(i int) bool { return i%13 == 6 }
+	unusual := func(i int) bool { return i%23 == 5 }
 	return []question{
 		{"payload.order=o-7", func(i int) bool { return i == 7 }},
 		{"payload.order=o-7&payload.order=o-40&payload.order=o-41", func(i int) bool { return i == 7 || i == 40 || i == 41 }},
@@ -90,6 +101,24 @@ func questions() []question {
 		{"payload.rare.deep=x&types=order.kind1,order.kind2", func(i int) bool { return rare(i) && (i%4 == 1 || i%4 == 2) }},
 		{"payload.rare.deep[0]=&payload.rare.deep[1]=21", func(i int) bool { return !rare(i) || i == 21 }},
 		{"text=payload.order:o-12", func(i int) bool { return i == 12 }},
+		{"text=STRASSE", func(int) bool { return false }},
+		{"text=stra%C3%9Fe", said},
+		{"text=%C3%BCberall19", func(i int) bool { return i == 19 }},
+		{"text=%C3%BCber*+kind1", func(i int) bool { return said(i) && i%4 == 1 }},
+		{"text=%22word+by%22+-kind1", func(i int) bool { return said(i) && i%4 != 1 }},
+		{"text=%22by+by%22", func(int) bool { return false }},
+		{"text=s2+straSSe", func(int) bool { return false }},
+		{"text=wo*", said},
+		{"text=ann", func(int) bool { return true }},
+		{"text=kind3", func(i int) bool { return i%4 == 3 }},
+		{"payload.usual[0]=", unusual},
+		{"payload.usual.at[0]=", unusual},
+		{"payload.often.at[0]=", func(i int) bool { return i%29 == 10 }},
+		{"payload.usual.at[0]=&payload.usual.at[1]=11", func(i int) bool { return unusual(i) || i == 11 }},
+		{"payload.usual[0]=&types=order.kind1", func(i int) bool { return unusual(i) && i%4 == 1 }},
+		{"payload.order[0]=", func(int) bool { return false }},
+		{"source.userId[0]=", func(int) bool { return false }},
+		{"payload.rare[0]=&payload.usual[0]=", func(i int) bool { return unusual(i) && !rare(i) }},
 	}
 }
 

@@ -3,8 +3,8 @@ package marks
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 
 	"atelier/internal/bus"
@@ -12,8 +12,8 @@ import (
 	"atelier/internal/sqldb"
 )
 
-// readAtOnce is how many events are read at once.
-const readAtOnce = 1024
+// atOnce is how many events are read at once: few where few fill a group.
+func (s Sizes) atOnce() int { return max(1, min(1024, s.Most/4096)) }
 
 // Make makes the marks that are missing, and makes those anew from which events were removed. It may be interrupted at any time:
 // each group is there as a whole or not at all, and the next call goes on.
@@ -31,30 +31,45 @@ func (m Marks) Make(ctx context.Context) error {
 
 // made is a group as the database has it; with zero for built it is to be made.
 type made struct {
-	partition      int
-	after, last    bus.Position
-	events         int
-	built, thinned int64
+	partition     int
+	after, last   bus.Position
+	events, marks int
+	built         int64
+	// thinned is how often events were removed or changed since; where a group is stored, how much of that is dealt with.
+	thinned int64
+	// whole is what built was when all there is to a group was made last; another one tells that somebody who knows less made it.
+	whole int64
 }
 
-const madeColumns = `partition, after_pos, last_pos, events, built, thinned`
+const madeColumns = `partition, after_pos, last_pos, events, marks, built, thinned, whole`
 
 func scanMade(rows *sql.Rows) (g made, err error) {
-	err = rows.Scan(&g.partition, &g.after, &g.last, &g.events, &g.built, &g.thinned)
+	err = rows.Scan(&g.partition, &g.after, &g.last, &g.events, &g.marks, &g.built, &g.thinned, &g.whole)
 	return g, err
 }
 
-// makeNext makes one group and tells whether there may be more to do.
+// makeNext makes a group anew, and one for new events, and tells whether there may be more to do.
 func (m Marks) makeNext(ctx context.Context, partition int) (more bool, err error) {
-	thinned, err := sqldb.All(ctx, m.DB, scanMade, `SELECT `+madeColumns+` FROM events_mark_groups
-		WHERE partition = $1 AND thinned > 0 ORDER BY after_pos LIMIT 1`, partition)
+	anew, err := m.makeAnew(ctx, partition)
 	if err != nil {
 		return false, err
 	}
-	if len(thinned) > 0 {
-		g := thinned[0]
-		return true, m.write(ctx, g, newGroup(m.sizes().Block), Range{After: g.after, Before: g.last + 1})
+	further, err := m.makeFurther(ctx, partition)
+	return anew || further, err
+}
+
+// makeAnew makes the newest group anew that is to be.
+func (m Marks) makeAnew(ctx context.Context, partition int) (more bool, err error) {
+	old, err := sqldb.All(ctx, m.DB, scanMade, `SELECT `+madeColumns+` FROM events_mark_groups
+		WHERE partition = $1 AND (thinned > 0 OR whole <> built) ORDER BY after_pos DESC LIMIT 1`, partition)
+	if err != nil || len(old) == 0 {
+		return false, err
 	}
+	return true, m.write(ctx, old[0], newGroup(m.sizes()), Range{After: old[0].after, Before: old[0].last + 1})
+}
+
+// makeFurther makes marks of new events, when there are enough.
+func (m Marks) makeFurther(ctx context.Context, partition int) (more bool, err error) {
 	newest, err := sqldb.All(ctx, m.DB, scanMade, `SELECT `+madeColumns+` FROM events_mark_groups
 		WHERE partition = $1 ORDER BY after_pos DESC LIMIT 1`, partition)
 	if err != nil {
@@ -63,8 +78,12 @@ func (m Marks) makeNext(ctx context.Context, partition int) (more bool, err erro
 	sizes := m.sizes()
 	next := made{partition: partition}
 	if len(newest) > 0 {
-		if next = newest[0]; next.events >= sizes.Block*sizes.Blocks {
+		next = newest[0]
+		switch {
+		case next.events >= sizes.Block*sizes.Blocks || next.marks >= sizes.Most:
 			next = made{partition: partition, after: next.last, last: next.last}
+		case next.thinned > 0 || next.whole != next.built:
+			return false, nil // it comes first
 		}
 	}
 	waiting, least := 0, sizes.least(next.events)
@@ -77,12 +96,12 @@ func (m Marks) makeNext(ctx context.Context, partition int) (more bool, err erro
 	if err != nil {
 		return false, err
 	}
-	return true, m.write(ctx, next, open, Range{After: next.last})
+	return true, m.write(ctx, next, open, Range{After: max(next.after, open.last())})
 }
 
-// open is a group as it was made, to add events to it.
+// open is a group as it was made, to add events to it: its whole blocks. What follows them is read again.
 func (m Marks) open(ctx context.Context, g made) (*group, error) {
-	marks := newGroup(m.sizes().Block)
+	marks := newGroup(m.sizes())
 	if g.built == 0 {
 		return marks, nil
 	}
@@ -101,7 +120,7 @@ func (m Marks) open(ctx context.Context, g made) (*group, error) {
 			return nil, err
 		}
 		if marks.ends == nil {
-			marks.ends, marks.count = slices.Clone(ends), g.events
+			marks.begin(ends, g.events)
 		}
 		marks.restore(bucket, list)
 	}
@@ -110,12 +129,45 @@ func (m Marks) open(ctx context.Context, g made) (*group, error) {
 
 // write adds the events of a part of the log to a group, as many as belong to it, and stores it.
 func (m Marks) write(ctx context.Context, g made, marks *group, from Range) error {
-	sizes, last := m.sizes(), from.After
-	for most := sizes.Block * sizes.Blocks; marks.count < most; {
-		asked := min(readAtOnce, most-marks.count)
-		at, n, err := m.read(ctx, marks, g.partition, Range{After: last, Before: from.Before}, asked)
+	anew := from.Before > 0
+	var before int64
+	err := m.DB.QueryRow(ctx, `SELECT COALESCE(MAX(count), 0) FROM events_mark_changes WHERE partition = $1`, g.partition).Scan(&before)
+	if err != nil {
+		return err
+	}
+	last, err := m.readAll(ctx, marks, g.partition, from)
+	if err != nil {
+		return err
+	}
+	if anew {
+		last = from.Before - 1
+	}
+	stored := marks.finish()
+	return m.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+		if marks.count == 0 {
+			return drop(ctx, tx, g)
+		}
+		now, err := changes(ctx, tx, g.partition, 0)
 		if err != nil {
 			return err
+		}
+		done := g
+		if !anew && now != before { // perhaps what was read, and nobody could note it in the group
+			done.thinned--
+		}
+		done.last, done.events, done.marks = last, marks.count, marks.size
+		return store(ctx, tx, done, marks.ends, stored)
+	})
+}
+
+// readAll adds the events of a part of the log to a group, as many as belong to it, and tells where the last is.
+func (m Marks) readAll(ctx context.Context, into *group, partition int, from Range) (last bus.Position, err error) {
+	sizes, last := m.sizes(), from.After
+	for most := sizes.Block * sizes.Blocks; into.count < most && (from.Before > 0 || into.size < sizes.Most); {
+		asked := min(sizes.atOnce(), most-into.count)
+		at, n, err := m.read(ctx, into, partition, Range{After: last, Before: from.Before}, asked)
+		if err != nil {
+			return 0, err
 		}
 		if n > 0 {
 			last = at
@@ -124,20 +176,12 @@ func (m Marks) write(ctx context.Context, g made, marks *group, from Range) erro
 			break
 		}
 	}
-	if from.Before > 0 {
-		last = from.Before - 1
-	}
-	return m.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		if marks.count == 0 {
-			return drop(ctx, tx, g)
-		}
-		return store(ctx, tx, g, last, marks)
-	})
+	return last, nil
 }
 
 // read adds the next events to a group.
 func (m Marks) read(ctx context.Context, into *group, partition int, from Range, most int) (last bus.Position, count int, err error) {
-	text, args := `SELECT pos, workspace_id, body FROM bus_events WHERE partition = $1 AND pos > $2 AND transient = 0`, []any{partition, int64(from.After), most}
+	text, args := `SELECT pos, workspace_id, type, body FROM bus_events WHERE partition = $1 AND pos > $2 AND transient = 0`, []any{partition, int64(from.After), most}
 	if from.Before > 0 {
 		text, args = text+` AND pos < $4`, append(args, int64(from.Before))
 	}
@@ -146,16 +190,17 @@ func (m Marks) read(ctx context.Context, into *group, partition int, from Range,
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	var workspaceID string
+	var e bus.Event
 	var body sql.RawBytes // not kept: a group is many events
 	for rows.Next() {
-		if err := rows.Scan(&last, &workspaceID, &body); err != nil {
+		if err := rows.Scan(&e.Position, &e.WorkspaceID, &e.Type, &body); err != nil {
 			return 0, 0, err
 		}
-		into.add(last, workspaceID, body)
+		e.Body = json.RawMessage(body)
+		into.add(e)
 		count++
 	}
-	return last, count, rows.Err()
+	return e.Position, count, rows.Err()
 }
 
 // drop removes a group without events.
@@ -173,11 +218,12 @@ func forget(ctx context.Context, tx *sqldb.Tx, g made) error {
 }
 
 // store writes a group in place of what it was. Somebody else who made it meanwhile has done it.
-func store(ctx context.Context, tx *sqldb.Tx, g made, last bus.Position, marks *group) error {
-	n, err := tx.Exec(ctx, `INSERT INTO events_mark_groups (`+madeColumns+`, block_ends) VALUES ($1, $2, $3, $4, $5, 0, $6)
-		ON CONFLICT (partition, after_pos) DO UPDATE SET last_pos = $3, events = $4, built = $5, thinned = events_mark_groups.thinned - $7, block_ends = $6
-		WHERE events_mark_groups.built = $8`,
-		g.partition, int64(g.after), int64(last), marks.count, g.built+1, marks.ends, g.thinned, g.built)
+func store(ctx context.Context, tx *sqldb.Tx, g made, ends []byte, stored [allBuckets][]byte) error {
+	n, err := tx.Exec(ctx, `INSERT INTO events_mark_groups (`+madeColumns+`, block_ends) VALUES ($1, $2, $3, $4, $5, $6, 0 - $8, $6, $7)
+		ON CONFLICT (partition, after_pos) DO UPDATE SET last_pos = $3, events = $4, marks = $5, built = $6, whole = $6,
+			thinned = events_mark_groups.thinned - $8, block_ends = $7
+		WHERE events_mark_groups.built = $9`,
+		g.partition, int64(g.after), int64(g.last), g.events, g.marks, g.built+1, ends, g.thinned, g.built)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -185,29 +231,20 @@ func store(ctx context.Context, tx *sqldb.Tx, g made, last bus.Position, marks *
 		return err
 	}
 	const together = 32
-	for numbers := range slices.Chunk(bucketNumbers(), together) {
-		var values []string
-		var args []any
-		for _, bucket := range numbers {
-			if encoded := marks.encoded(bucket); len(encoded) > 0 {
-				values = append(values, `(`+sqldb.In(len(args)+1, 4)+`)`)
-				args = append(args, g.partition, bucket, int64(g.after), encoded)
-			}
+	var values []string
+	var args []any
+	for bucket, marks := range stored {
+		if len(marks) > 0 {
+			values = append(values, `(`+sqldb.In(len(args)+1, 4)+`)`)
+			args = append(args, g.partition, bucket, int64(g.after), marks)
 		}
-		if len(values) == 0 {
+		if len(values) == 0 || len(values) < together && bucket < len(stored)-1 {
 			continue
 		}
 		if _, err := tx.Exec(ctx, `INSERT INTO events_marks (partition, bucket, after_pos, marks) VALUES `+strings.Join(values, ", "), args...); err != nil {
 			return err
 		}
+		values, args = nil, nil
 	}
 	return nil
-}
-
-func bucketNumbers() []int {
-	all := make([]int, buckets)
-	for i := range all {
-		all[i] = i
-	}
-	return all
 }

@@ -1,5 +1,6 @@
-// Package marks keeps, beside the log, where events may be that have a value at a path. It is made in the background, after the
-// events; what has no marks yet is read as if there were none anywhere. Marks only say where to look: whoever looks decides.
+// Package marks keeps, beside the log, where events may be that have a value at a path, or a word, and where none can be that have
+// nothing at a path. It is made in the background, after the events; what has no marks yet is read as if there were none anywhere.
+// Marks only say where to look: whoever looks decides.
 package marks
 
 import (
@@ -13,6 +14,9 @@ import (
 
 const (
 	buckets     = 512
+	wordless    = buckets // the bucket of events that have not the marks of all their words
+	heldBuckets = 32      // those of what is held
+	allBuckets  = 1 + buckets + heldBuckets
 	bucketShift = 64 - 9 // the first bits of a mark are its bucket
 	blockBits   = 10
 	hashMask    = 1<<(32-blockBits) - 1
@@ -27,6 +31,8 @@ type Sizes struct {
 	Block, Blocks int
 	// Least is how many events are worth making marks for.
 	Least int
+	// Most is how many marks a group has, about: with as many it is full.
+	Most int
 }
 
 // Marks keeps the marks of the log in DB.
@@ -47,6 +53,9 @@ func (m Marks) sizes() Sizes {
 	if s.Least <= 0 {
 		s.Least = 512
 	}
+	if s.Most <= 0 {
+		s.Most = 4 << 20
+	}
 	return s
 }
 
@@ -59,36 +68,68 @@ func (s Sizes) least(events int) int {
 // group collects the marks of events that follow one another.
 type group struct {
 	block int
+	most  int // marks
 	count int
 	ends  []byte
-	lists [buckets][]uint32
+	lists [buckets + 1][]uint32
+	size  int                 // of all lists
 	seen  map[uint64]struct{} // in the block
+	held  held
+	fresh *holders // of the blocks that were added
 }
 
-func newGroup(block int) *group { return &group{block: block, seen: map[uint64]struct{}{}} }
+func newGroup(s Sizes) *group {
+	return &group{block: s.Block, most: s.Most, seen: map[uint64]struct{}{}, held: held{}, fresh: newHolders(0, s.Block)}
+}
 
-func (g *group) add(at bus.Position, workspaceID string, body []byte) {
+// number is that of the block that events are added to.
+func (g *group) number() uint16 { return uint16(len(g.ends)/endBytes - 1) } //nolint:gosec // a group has at most 1,024 blocks
+
+func (g *group) add(e bus.Event) {
 	if g.count%g.block == 0 {
+		g.fresh.endBlock()
 		clear(g.seen)
 		g.ends = append(g.ends, make([]byte, endBytes)...)
 	}
-	number := uint32(len(g.ends)/endBytes - 1) //nolint:gosec // a group has at most 1,024 blocks
 	g.count++
-	binary.LittleEndian.PutUint64(g.ends[len(g.ends)-endBytes:], uint64(at)) //nolint:gosec // positions are positive
-	query.Marks(workspaceID, body, func(mark uint64) {
-		if _, again := g.seen[mark]; again {
-			return
-		}
-		g.seen[mark] = struct{}{}
-		bucket := mark >> bucketShift
-		g.lists[bucket] = append(g.lists[bucket], entry(mark)|number)
-	})
+	binary.LittleEndian.PutUint64(g.ends[len(g.ends)-endBytes:], uint64(e.Position)) //nolint:gosec // positions are positive
+	g.fresh.begin(e.WorkspaceID, g.number())
+	// a group that is made anew may have more events than it would get today
+	if !query.Marks(e, query.Found{Mark: g.mark, Path: g.fresh.path, NoWords: g.size > 2*g.most}) {
+		g.note(wordless, query.Wordless(e.WorkspaceID))
+	}
 }
+
+func (g *group) mark(mark uint64) {
+	if _, again := g.seen[mark]; again {
+		return
+	}
+	g.seen[mark] = struct{}{}
+	g.note(mark>>bucketShift, mark)
+}
+
+func (g *group) note(bucket, mark uint64) {
+	g.lists[bucket] = append(g.lists[bucket], entry(mark)|uint32(g.number()))
+	g.size++
+}
+
+// finish makes what is stored of the group.
+func (g *group) finish() (stored [allBuckets][]byte) {
+	for bucket := range g.lists {
+		stored[bucket] = g.encoded(bucket)
+	}
+	g.fresh.endBlock()
+	g.held.add(g.fresh)
+	g.size += g.held.encode(&stored) / entryBytes
+	return stored
+}
+
+func bucketOf(mark uint64) int64 { return int64(mark >> bucketShift) }
 
 // entry is what is kept of a mark beside the number of its block.
 func entry(mark uint64) uint32 { return uint32(mark&hashMask) << blockBits }
 
-// encoded are the marks of a bucket; nil when it has none.
+// encoded are the marks of a bucket; empty when it has none.
 func (g *group) encoded(bucket int) []byte {
 	slices.Sort(g.lists[bucket])
 	list := slices.Compact(g.lists[bucket])
@@ -99,11 +140,31 @@ func (g *group) encoded(bucket int) []byte {
 	return text
 }
 
-// restore takes back what encoded gave. What the last block has already may be noted in it once more.
-func (g *group) restore(bucket int64, marks []byte) {
-	for ; len(marks) >= entryBytes; marks = marks[entryBytes:] {
-		g.lists[bucket] = append(g.lists[bucket], binary.LittleEndian.Uint32(marks))
+// restore takes back what finish gave. Marks of a block that was not whole are found once more, which does no harm.
+func (g *group) restore(bucket int64, stored []byte) {
+	if bucket > wordless {
+		g.held.restore(stored, uint16(len(g.ends)/endBytes)) //nolint:gosec // a group has at most 1,024 blocks
+		return
 	}
+	for ; len(stored) >= entryBytes; stored = stored[entryBytes:] {
+		g.lists[bucket] = append(g.lists[bucket], binary.LittleEndian.Uint32(stored))
+		g.size++
+	}
+}
+
+// begin takes the whole blocks of a group as it was stored, to go on after them.
+func (g *group) begin(ends []byte, events int) {
+	whole := min(events/g.block, len(ends)/endBytes)
+	g.count, g.ends = whole*g.block, slices.Clone(ends[:whole*endBytes])
+	g.fresh = newHolders(uint16(whole), g.block) //nolint:gosec // a group has at most 1,024 blocks
+}
+
+// last is the position of the last event; zero when there is none.
+func (g *group) last() bus.Position {
+	if len(g.ends) == 0 {
+		return 0
+	}
+	return bus.Position(binary.LittleEndian.Uint64(g.ends[len(g.ends)-endBytes:])) //nolint:gosec // it was a position
 }
 
 // blocks is a set of blocks of a group.

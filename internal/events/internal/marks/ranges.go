@@ -8,6 +8,7 @@ import (
 
 	"atelier/internal/bus"
 	"atelier/internal/errs"
+	"atelier/internal/events/internal/query"
 	"atelier/internal/sqldb"
 )
 
@@ -16,12 +17,12 @@ type Range struct{ After, Before bus.Position }
 
 // Wanted is what is looked for.
 type Wanted struct {
-	Partition int
+	WorkspaceID string
 	// Within bounds where.
 	Within    Range
 	Ascending bool
-	// Needs are lists of marks: events have at least one of each.
-	Needs [][]uint64
+	// Needs are what events have, something of each.
+	Needs []query.Need
 }
 
 // Ranges are the parts of a partition where an event may be that is wanted, in order, one after the other. What has no marks is
@@ -38,31 +39,44 @@ type Ranges struct {
 }
 
 const (
-	mostLists = 4
+	mostNeeds = 4
 	mostMarks = 32
 	mostOnce  = 256 // groups
 )
 
 // Find tells where to look. It is false where marks are of no use: nothing is known of what is wanted, or too much.
 func (m Marks) Find(wanted Wanted) (*Ranges, bool) {
-	lists := slices.Clone(wanted.Needs)
-	slices.SortStableFunc(lists, func(a, b []uint64) int { return len(a) - len(b) })
+	needs := slices.Clone(wanted.Needs)
+	slices.SortStableFunc(needs, func(a, b query.Need) int { return len(a.Marks) - len(b.Marks) })
 	r := &Ranges{marks: m, wanted: wanted, rest: wanted.Within, most: 4}
 	r.wanted.Needs = nil
-	count, seen := 0, map[uint64]bool{}
-	for _, list := range lists {
-		if count += len(list); count > mostMarks || len(r.wanted.Needs) == mostLists {
+	count := 0
+	for _, need := range needs {
+		if count += len(need.Marks) + len(need.Lacks); count > mostMarks || len(r.wanted.Needs) == mostNeeds {
 			break
 		}
-		r.wanted.Needs = append(r.wanted.Needs, list)
-		for _, mark := range list {
-			if bucket := mark >> bucketShift; !seen[bucket] {
-				seen[bucket] = true
-				r.buckets = append(r.buckets, int64(bucket))
-			}
-		}
+		r.wanted.Needs = append(r.wanted.Needs, need)
+		r.read(need)
 	}
 	return r, len(r.wanted.Needs) > 0
+}
+
+// read notes which buckets tell of a need.
+func (r *Ranges) read(need query.Need) {
+	note := func(bucket int64) {
+		if !slices.Contains(r.buckets, any(bucket)) {
+			r.buckets = append(r.buckets, bucket)
+		}
+	}
+	for _, mark := range need.Marks {
+		note(bucketOf(mark))
+	}
+	for _, path := range need.Lacks {
+		note(int64(heldBucket(path)))
+	}
+	if need.Words {
+		note(wordless)
+	}
 }
 
 // Next gives the next range; false when there is none any more.
@@ -120,8 +134,8 @@ func (r *Ranges) look(ctx context.Context) error {
 }
 
 func (r *Ranges) groups(ctx context.Context) (groups []*found, err error) {
-	text, args := `SELECT partition, after_pos, last_pos, built FROM events_mark_groups WHERE partition = $1 AND last_pos > $2`,
-		[]any{r.wanted.Partition, int64(r.rest.After), r.most}
+	text, args := `SELECT partition, after_pos, last_pos, built, whole, thinned FROM events_mark_groups WHERE partition = $1 AND last_pos > $2`,
+		[]any{bus.PartitionOf(r.wanted.WorkspaceID), int64(r.rest.After), r.most}
 	if r.rest.Before > 0 {
 		args = append(args, int64(r.rest.Before-1))
 		text += ` AND after_pos < $4`
@@ -130,7 +144,7 @@ func (r *Ranges) groups(ctx context.Context) (groups []*found, err error) {
 	if r.wanted.Ascending {
 		order = ``
 	}
-	text = `SELECT g.after_pos, g.last_pos, g.built, m.bucket, m.marks FROM (` + text + ` ORDER BY after_pos` + order + ` LIMIT $3) AS g
+	text = `SELECT g.after_pos, g.last_pos, g.built, g.whole, g.thinned, m.bucket, m.marks FROM (` + text + ` ORDER BY after_pos` + order + ` LIMIT $3) AS g
 		LEFT JOIN events_marks m ON m.partition = g.partition AND m.after_pos = g.after_pos AND m.bucket IN (` + sqldb.In(len(args)+1, len(r.buckets)) + `)
 		ORDER BY g.after_pos` + order
 	rows, err := r.marks.DB.Query(ctx, text, append(args, r.buckets...)...)
@@ -139,10 +153,10 @@ func (r *Ranges) groups(ctx context.Context) (groups []*found, err error) {
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		g := &found{made: made{partition: r.wanted.Partition}, marks: map[int64][]byte{}}
+		g := &found{made: made{partition: bus.PartitionOf(r.wanted.WorkspaceID)}, marks: map[int64][]byte{}}
 		var bucket sql.NullInt64
 		var marks []byte
-		if err := rows.Scan(&g.after, &g.last, &g.built, &bucket, &marks); err != nil {
+		if err := rows.Scan(&g.after, &g.last, &g.built, &g.whole, &g.thinned, &bucket, &marks); err != nil {
 			return nil, err
 		}
 		if len(groups) == 0 || groups[len(groups)-1].after != g.after {
@@ -153,19 +167,40 @@ func (r *Ranges) groups(ctx context.Context) (groups []*found, err error) {
 	return groups, rows.Err()
 }
 
+// sure tells that a group knows of words and of what is held: it was made with them, and no event lost a field since. Marks of
+// values stay good enough.
+func (g made) sure() bool { return g.whole == g.built && g.thinned == 0 }
+
+// candidates are the blocks of a group where an event may be; nil when it may be anywhere.
+func (r *Ranges) candidates(g *found) (all blocks) {
+	for _, need := range r.wanted.Needs {
+		if (need.Words || len(need.Lacks) > 0) && !g.sure() {
+			continue
+		}
+		one := make(blocks, mostBlocks)
+		for _, mark := range need.Marks {
+			one.find(g.marks[bucketOf(mark)], mark)
+		}
+		for _, path := range need.Lacks {
+			one.lack(g.marks[int64(heldBucket(path))], path)
+		}
+		if need.Words {
+			one.find(g.marks[wordless], query.Wordless(r.wanted.WorkspaceID))
+		}
+		if all == nil {
+			all = one
+		} else {
+			all.keep(one)
+		}
+	}
+	return all
+}
+
 // inside are the parts of a group where an event may be, the oldest first.
 func (r *Ranges) inside(ctx context.Context, g *found) ([]Range, error) {
-	var candidates blocks
-	for _, list := range r.wanted.Needs {
-		one := make(blocks, mostBlocks)
-		for _, mark := range list {
-			one.find(g.marks[int64(mark>>bucketShift)], mark)
-		}
-		if candidates == nil {
-			candidates = one
-		} else {
-			candidates.keep(one)
-		}
+	candidates := r.candidates(g)
+	if candidates == nil || !slices.Contains(candidates, false) {
+		return []Range{{g.after, g.last + 1}}, nil
 	}
 	if !slices.Contains(candidates, true) {
 		return nil, nil

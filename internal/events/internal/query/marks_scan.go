@@ -8,6 +8,10 @@ type scanner struct {
 	text  []byte
 	at    int
 	visit func(mark uint64)
+	words *wordMarks
+	// there, when set, gets every path that has something; path is where the scanner is, after a dot.
+	there func(path []byte, hash uint64)
+	path  []byte
 	// scalar, when set, gets every text, number and boolean as it is written instead.
 	scalar func(text []byte)
 }
@@ -21,13 +25,13 @@ const (
 	inSource
 )
 
-// value reads a value at a path and tells whether it is anything but null.
+// value reads a value at a path and tells whether it is, or has, anything but null.
 func (s *scanner) value(path uint64, where region) (there bool) {
 	switch s.next() {
 	case '{':
-		s.object(path, where)
+		return s.object(path, where)
 	case '[':
-		s.list(path, where)
+		return s.list(path, where)
 	case '"':
 		s.textual(path, s.unquoted())
 	case 't', 'f':
@@ -49,6 +53,7 @@ func (s *scanner) textual(path uint64, text []byte) {
 		return
 	}
 	s.visit(textMark(path, text))
+	s.words.of(text)
 }
 
 func (s *scanner) number(path uint64, text []byte) {
@@ -57,12 +62,14 @@ func (s *scanner) number(path uint64, text []byte) {
 		return
 	}
 	s.visit(numberMark(path, canonical(string(text))))
+	s.words.of(text)
 }
 
-func (s *scanner) object(path uint64, where region) {
+func (s *scanner) object(path uint64, where region) (there bool) {
 	for s.at++; s.next() == '"'; s.separator() {
 		key := s.unquoted()
 		at := fnv(fnvByte(path, '.'), key)
+		length := s.enter(key)
 		if s.next() == ':' {
 			s.at++
 		}
@@ -70,19 +77,43 @@ func (s *scanner) object(path uint64, where region) {
 		if unmarked(where, key) {
 			s.visit = func(uint64) {}
 		}
-		if s.value(at, inside(where, key)) && s.scalar == nil {
-			s.visit(anyMark(at))
+		if s.value(at, inside(where, key)) {
+			there = true
+			s.something(at)
 		}
-		s.visit = visit
+		s.visit, s.path = visit, s.path[:length]
 	}
 	s.at++
+	return there
 }
 
-func (s *scanner) list(path uint64, where region) {
+// something tells of a path that has something. Longer ones nobody can ask for.
+func (s *scanner) something(at uint64) {
+	if s.scalar != nil {
+		return
+	}
+	s.visit(anyMark(at))
+	if s.there != nil && len(s.path) <= 1+maxPath {
+		s.there(s.path[1:], at)
+	}
+}
+
+// enter adds a key to the path and tells how long that was.
+func (s *scanner) enter(key []byte) (length int) {
+	length = len(s.path)
+	if s.there == nil {
+		return length
+	}
+	s.path = append(append(s.path, '.'), key...)
+	return length
+}
+
+func (s *scanner) list(path uint64, where region) (there bool) {
 	for s.at++; s.next() != ']' && s.next() != 0; s.separator() {
-		s.value(path, where)
+		there = s.value(path, where) || there
 	}
 	s.at++
+	return there
 }
 
 func inside(where region, key []byte) region {
@@ -92,7 +123,7 @@ func inside(where region, key []byte) region {
 	return inPayload
 }
 
-// unmarked tells the keys below which nothing has marks.
+// unmarked tells the keys below which nothing has marks but words.
 func unmarked(where region, key []byte) bool {
 	if where != inSource {
 		return false

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"atelier/internal/bus"
 	"atelier/internal/events/internal/query"
 )
 
@@ -19,7 +20,10 @@ func keys() []string {
 }
 
 func texts() []string {
-	return []string{"", "x", "true", "false", "null", "5", "5.0", "-0", "1e2", "100", "A-7 b", `say "hi"`, "é", "a\nb", "日本", "\ufffd", "word word2", `\`}
+	return []string{
+		"", "x", "true", "false", "null", "5", "5.0", "-0", "1e2", "100", "A-7 b", `say "hi"`, "é", "a\nb", "日本", "\ufffd", "word word2", `\`,
+		"Straße", "STRASSE", "İstanbul", "istanbul", "cafe\u0301 noir", "café", "Ωmega ΣΑΣ", "rare-word9", "Rarely", "ünïcode12", "½ Ⅷ", "ǅungla", "\u202eabcde",
+	}
 }
 
 func anyJSON(t *rapid.T, depth int) any {
@@ -142,64 +146,84 @@ func anyFilter(t *rapid.T) (query.Filter, string) {
 	return filter, string(text)
 }
 
+// has tells whether an event has what is needed.
+func has(e bus.Event, need query.Need) bool {
+	there, paths := map[uint64]bool{}, map[query.Path]bool{}
+	words := query.Marks(e, query.Found{
+		Mark: func(mark uint64) { there[mark] = true },
+		Path: func(path []byte, _ uint64) { paths[query.PathOf(e.WorkspaceID, string(path))] = true },
+	})
+	return need.Words && !words || slices.ContainsFunc(need.Marks, func(mark uint64) bool { return there[mark] }) ||
+		slices.ContainsFunc(need.Lacks, func(path query.Path) bool { return !paths[path] })
+}
+
 func TestMarksNeverHideWhatMatches(t *testing.T) {
 	t.Parallel()
-	matched := 0
+	matched, worded, lacking := 0, 0, 0
 	often(t, func(t *rapid.T) {
-		filter, text := anyFilter(t)
+		filter, text := asksAnything(t)
 		body := anyBody(t)
-		if !filter.Match(event(0, "order.paid", body)) {
+		document := event(500, rapid.SampledFrom([]string{"order.paid", "Straße.Rarely", "x"}).Draw(t, "type"), body)
+		if !filter.Match(document) {
 			return
 		}
 		matched++
-		var there []uint64
-		query.Marks("W", []byte(body), func(mark uint64) { there = append(there, mark) })
-		for _, list := range filter.Needs("W") {
-			if !slices.ContainsFunc(list, func(mark uint64) bool { return slices.Contains(there, mark) }) {
-				t.Fatalf("%s matches %s, which has not the marks that are needed", text, body)
+		for _, need := range filter.Needs("W") {
+			if !has(document.Stored(), need) {
+				t.Fatalf("%s matches %s, which has not what is needed", text, body)
+			}
+			if need.Words {
+				worded++
+			}
+			if len(need.Lacks) > 0 {
+				lacking++
 			}
 		}
 	})
-	if matched == 0 {
-		t.Error("nothing ever matched")
+	if matched == 0 || worded == 0 || lacking == 0 {
+		t.Errorf("%d matched, of which %d needed words and %d the lack of something", matched, worded, lacking)
 	}
 }
 
 func TestMarksTellEventsApart(t *testing.T) {
 	t.Parallel()
-	needs := func(parameters string) []uint64 {
+	needs := func(parameters string) query.Need {
 		filter, err := ask(t, parameters)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lists := filter.Needs("W")
-		if len(lists) != 1 {
-			t.Fatalf("%s needs %d lists, want one", parameters, len(lists))
+		list := filter.Needs("W")
+		if len(list) != 1 {
+			t.Fatalf("%s needs %d things, want one", parameters, len(list))
 		}
-		return lists[0]
+		return list[0]
 	}
-	has := func(workspaceID, parameters string) bool {
-		found := false
-		query.Marks(workspaceID, paid().Stored().Body, func(mark uint64) { found = found || slices.Contains(needs(parameters), mark) })
-		return found
+	in := func(workspaceID, parameters string) bool {
+		stored := paid().Stored()
+		stored.WorkspaceID = workspaceID
+		return has(stored, needs(parameters))
 	}
 	for parameters, want := range map[string]bool{
 		"payload.id=A-7": true, "payload.id=A-8": false, "payload.amount=12.5": true, "payload.amount=12.51": false,
 		"payload.lines.sku=y2": true, "payload.sku=y2": false, "payload.a.b.c=dotted": true, "payload.note=Say+%22Hello%22+to+the+World-wide+Web": true,
-		"payload.id=*7": true, "payload.none=*": false, "target.userId=bob": true,
+		"payload.id=*7": true, "payload.none=*": false, "payload.void=*": false, "payload.empty=*": false, "target.userId=bob": true,
+		"text=hello": true, "text=hallo": false, "text=HELL": false, "text=hell*": true, "text=hello*": true, "text=hall*": false, "text=ann": true,
+		"text=paid": true, "text=1772366400500": true, "text=12": true, "text=13": false, "text=01T12": true, "text=true": true, "text=-moon+hello": true,
+		"payload.id[0]=": false, "payload.none[0]=": true, "payload.void[0]=": true, "payload.empty[0]=": true, "source.userId[0]=": false,
+		"source.sessionId[0]=": true, "payload.lines[0]=": false, "payload.id[0]=&payload.id[1]=A-7": true, "payload.id[0]=&payload.id[1]=A-8": false,
 	} {
-		if got := has("W", parameters); got != want {
-			t.Errorf("%s: the event has the mark: %t, want %t", parameters, got, want)
+		if got := in("W", parameters); got != want {
+			t.Errorf("%s: the event has what is needed: %t, want %t", parameters, got, want)
 		}
 	}
 	folded, err := query.ParseQuery(json.RawMessage(`{"term":{"payload.id":{"value":"a-7","case_insensitive":true}}}`), "query")
-	if err != nil || !folded.Match(paid()) || len(folded.Needs("W")) != 1 || !slices.Equal(folded.Needs("W")[0], needs("payload.id=*")) {
+	if err != nil || !folded.Match(paid()) || len(folded.Needs("W")) != 1 || !slices.Equal(folded.Needs("W")[0].Marks, needs("payload.id=*").Marks) {
 		t.Errorf("a text in any case needs more than that there is one: %v", err)
 	}
-	if has("Other", "payload.id=A-7") {
+	if in("Other", "payload.id=A-7") || in("Other", "text=hello") {
 		t.Error("an event of another workspace has the same mark")
 	}
-	for _, parameters := range []string{"source.userId=ann", "type=order.paid", "-x=1", "payload.id[0]=&payload.id[1]=A-7", "text=hello"} {
+	for _, parameters := range []string{"source.userId=ann", "type=order.paid", "-x=1", "text=-hello", "text=hel*", "type[0]="} {
 		if filter, err := ask(t, parameters); err == nil && len(filter.Needs("W")) > 0 {
 			t.Errorf("%s needs marks, which those events do not have", parameters)
 		}
@@ -210,7 +234,7 @@ func TestMarksOfWhatIsNoJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOf(rapid.SampledFrom([]byte(`{}[]",:\ntru1-. x`))).Draw(t, "text")
-		query.Marks("W", text, func(uint64) {}) // it ends, and reads nothing that is not there
+		query.Marks(bus.Event{WorkspaceID: "W", Body: text}, query.Found{Mark: func(uint64) {}, Path: func([]byte, uint64) {}}) // it ends, and reads nothing that is not there
 	})
 }
 

@@ -67,7 +67,7 @@ type EventList struct {
 }
 
 type listOutput struct {
-	Total string `header:"X-Total-Count" doc:"How many events match; absent beyond 10,000, where counting would take long, and on pages reached by a cursor."`
+	Total string `header:"X-Total-Count" doc:"How many events match; absent where counting would take long, and on pages reached by a cursor."`
 	Link  string `header:"Link" doc:"The next page, as rel=\"next\"; absent on the last one."`
 	Body  restapi.Body
 }
@@ -120,16 +120,6 @@ func list(ctx context.Context, e *engine.Engine, cursors *restapi.Cursors, in *l
 	if err != nil {
 		return nil, err
 	}
-	out := &listOutput{}
-	if in.Cursor == "" {
-		total, counted, err := feed.Count(ctx, asked)
-		if err != nil {
-			return nil, err
-		}
-		if counted && total < engine.MaxCount {
-			out.Total = strconv.Itoa(total)
-		}
-	}
 	scope := "events/" + in.WorkspaceID + "?" + filters.Encode()
 	if err := resume(ctx, cursors, scope, in.Cursor, &asked); err != nil {
 		return nil, err
@@ -137,6 +127,12 @@ func list(ctx context.Context, e *engine.Engine, cursors *restapi.Cursors, in *l
 	found, err := feed.Page(ctx, asked)
 	if err != nil {
 		return nil, err
+	}
+	out := &listOutput{}
+	if in.Cursor == "" {
+		if out.Total, err = total(ctx, feed, asked, len(found)); err != nil {
+			return nil, err
+		}
 	}
 	if len(found) <= in.Limit {
 		return out, out.write(found)
@@ -151,6 +147,18 @@ func list(ctx context.Context, e *engine.Engine, cursors *restapi.Cursors, in *l
 	filters.Set("cursor", cursor)
 	out.Link = restapi.NextLink("/v2/workspaces/"+url.PathEscape(in.WorkspaceID)+"/events", filters)
 	return out, nil
+}
+
+// total is how many events match, when a page found so many; empty when that would take long to find out. The last page knows it.
+func total(ctx context.Context, feed *engine.Feed, asked engine.Listing, found int) (string, error) {
+	if found < asked.Limit && (found > 0 || asked.Offset == 0) {
+		return strconv.Itoa(asked.Offset + found), nil
+	}
+	count, counted, err := feed.Count(ctx, asked)
+	if err != nil || !counted || count >= engine.MaxCount {
+		return "", err
+	}
+	return strconv.Itoa(count), nil
 }
 
 // write makes the body of an answer with these events.

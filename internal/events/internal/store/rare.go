@@ -15,7 +15,7 @@ const mostRare = 8
 // everywhere, and is read as if there were none.
 func (s SQL) rare(search Search, p query.Plan, types int) Read {
 	wanted := marks.Wanted{
-		Partition: bus.PartitionOf(search.WorkspaceID), Ascending: search.Ascending,
+		WorkspaceID: search.WorkspaceID, Ascending: search.Ascending,
 		Within: marks.Range{After: p.After, Before: p.Before}, Needs: search.Filter.Needs(search.WorkspaceID),
 	}
 	ranges, of := marks.Marks{DB: s.DB}.Find(wanted)
