@@ -49,7 +49,7 @@ func asksAnything(t *rapid.T) (query.Filter, string) {
 	}
 	filter, err := query.FromParameters(parameters)
 	if err != nil {
-		t.Skip(err)
+		t.Skip(err) // a path that is none, or an open quote: another case is drawn
 	}
 	return filter, parameters.Encode()
 }
@@ -62,12 +62,12 @@ func TestMarksOfManyWords(t *testing.T) {
 		b.WriteString("word" + strconv.Itoa(i) + " ")
 	}
 	long := event(0, "order.paid", `{"payload":{"text":"`+b.String()+`","note":"needle"},"source":{}}`)
-	for asked, found := range map[string]bool{"word4999": true, "needle": true, "word1": true, "haystack": true} {
+	for _, asked := range []string{"word1", "word4999", "needle", "haystack"} { // also the last: whoever looks decides
 		filter, err := ask(t, "text="+asked)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if needs := filter.Needs("W"); len(needs) != 1 || has(long.Stored(), needs[0]) != found {
+		if needs := filter.Needs("W"); len(needs) != 1 || !has(long.Stored(), needs[0]) {
 			t.Errorf("%s: an event with very many words is passed over", asked)
 		}
 	}
@@ -137,7 +137,7 @@ func TestPathsOfEvents(t *testing.T) {
 		}
 		filter, err := query.ParseQuery(json.RawMessage(`{"exists":{"field":`+strconv.Quote(path)+`}}`), "query")
 		if err != nil {
-			t.Skip(err)
+			return // a path that is none
 		}
 		told := false
 		query.Marks(event(0, "x", body).Stored(), query.Found{Mark: func(uint64) {}, Path: func(p []byte, _ uint64) { told = told || string(p) == path }})
