@@ -40,6 +40,8 @@ gen: ## Regenerate what is generated: the OpenAPI document, the catalogue of eve
 .PHONY: bench
 bench: build ## Measure against a bare server in the same run
 	go run ./test/load
+	LOAD_NODE_RED=$$(scripts/npm test/load/nodered) go run ./test/load -automations
+	go run ./test/load -hostile
 
 .PHONY: bench-events
 bench-events: build ## Measure events with ten millions of them and 5,000 who listen; LOAD_DATA names a folder that keeps the log
@@ -55,7 +57,11 @@ syncs: ## Run a thousand random sequences of edits, pushes, pulls, conflicts and
 
 .PHONY: ledger
 ledger: ## Emit a million events from 64 writers over fifty kills, and compare what is stored, followed and received
-	TEST_WEBHOOKS=$$(scripts/webhooks) LEDGER_EVENTS=1000000 LEDGER_KILLS=50 go test -count=1 -timeout 2h -v ./test/ledger
+	TEST_WEBHOOKS=$$(scripts/npm test/webhooks) LEDGER_EVENTS=1000000 LEDGER_KILLS=50 go test -count=1 -timeout 2h -v ./test/ledger
+
+.PHONY: runs
+runs: ## Let 100,000 events start automations over ten kills, and count their effects
+	RUNS_EVENTS=100000 RUNS_KILLS=10 go test -count=1 -timeout 2h -v ./test/runs
 
 .PHONY: locks
 locks: ## Let 200 want the lock of a workspace through three processes over fifty kills, and push through them (needs TEST_POSTGRES_URL)

@@ -112,6 +112,7 @@ func rootCommand(p process) *cobra.Command {
 		keysCommand(p),
 		secretsCommand(p),
 		versionCommand(p),
+		workerCommand(p),
 	)
 	return root
 }

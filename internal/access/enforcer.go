@@ -84,6 +84,13 @@ func (e *Enforcer) loadPerson(ctx context.Context, r sqldb.Reader, caller Princi
 		return nil, err
 	}
 	a := &Ability{caller: caller, workspaceID: workspaceID, topics: topicsFrom(ctx), exists: len(grants) > 0}
+	if caller.UserID != "" && (caller.Kind == User || caller.Kind == Anonymous) {
+		joined, err := Topics(ctx, r, workspaceID, caller.UserID)
+		if err != nil {
+			return nil, err
+		}
+		a.topics = append(slices.Clone(a.topics), joined...)
+	}
 	if caller.SuperAdmin && !a.exists {
 		if a.exists, err = hasGrants(ctx, r, workspaceID); err != nil {
 			return nil, err
@@ -93,6 +100,7 @@ func (e *Enforcer) loadPerson(ctx context.Context, r sqldb.Reader, caller Princi
 		return nil, err
 	}
 	a.take(grants)
+	a.readTopics()
 	return a, nil
 }
 

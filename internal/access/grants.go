@@ -159,12 +159,14 @@ func Owners(ctx context.Context, r sqldb.Reader, workspaceID string) ([]string, 
 }
 
 // RevokeAll removes everything that is known about the access to a workspace that is being deleted: grants, also on its
-// pages, the security document and the API keys.
+// pages, the security document, the API keys and the topics.
 func RevokeAll(ctx context.Context, tx *sqldb.Tx, workspaceID string) error {
 	for _, statement := range []string{
 		`DELETE FROM access_grants WHERE workspace_id = $1`,
 		`DELETE FROM access_security WHERE workspace_id = $1`,
 		`DELETE FROM access_api_keys WHERE workspace_id = $1`,
+		`DELETE FROM access_topics WHERE workspace_id = $1`,
+		`DELETE FROM access_topic_members WHERE workspace_id = $1`,
 	} {
 		if _, err := tx.Exec(ctx, statement, workspaceID); err != nil {
 			return err
@@ -218,6 +220,10 @@ func move(ctx context.Context, tx *sqldb.Tx, from, to string) error {
 		`UPDATE access_grants SET workspace_id = $1 WHERE workspace_id = $2`,
 		`UPDATE access_security SET workspace_id = $1 WHERE workspace_id = $2`,
 		`UPDATE access_api_keys SET workspace_id = $1 WHERE workspace_id = $2`,
+		`DELETE FROM access_topics WHERE workspace_id = $1 AND topic IN (SELECT topic FROM access_topics WHERE workspace_id = $2)`,
+		`UPDATE access_topics SET workspace_id = $1 WHERE workspace_id = $2`,
+		`DELETE FROM access_topic_members WHERE workspace_id = $1 AND (user_id, topic) IN (SELECT user_id, topic FROM access_topic_members WHERE workspace_id = $2)`,
+		`UPDATE access_topic_members SET workspace_id = $1 WHERE workspace_id = $2`,
 	} {
 		if _, err := tx.Exec(ctx, statement, to, from); err != nil {
 			return err
@@ -234,7 +240,7 @@ func ParkedOwner(target string) string {
 // userTarget is how grants name an account.
 func userTarget(userID string) string { return "user:" + userID }
 
-// RevokeUser removes the grants of an account that is being deleted. Workspaces that nobody else owns go to the super
+// RevokeUser removes the grants of an account that is being deleted, and takes it out of all topics. Workspaces that nobody else owns go to the super
 // admins, so that none is without an owner; their ids are returned.
 func RevokeUser(ctx context.Context, tx *sqldb.Tx, userID string) ([]string, error) {
 	owned, err := sqldb.All(ctx, tx, scanGrant, `SELECT `+grantColumns+` FROM access_grants
@@ -258,7 +264,10 @@ func RevokeUser(ctx context.Context, tx *sqldb.Tx, userID string) ([]string, err
 			return nil, err
 		}
 	}
-	_, err = tx.Exec(ctx, `DELETE FROM access_grants WHERE target = $1`, userTarget(userID))
+	if _, err = tx.Exec(ctx, `DELETE FROM access_grants WHERE target = $1`, userTarget(userID)); err != nil {
+		return nil, err
+	}
+	_, err = tx.Exec(ctx, `DELETE FROM access_topic_members WHERE user_id = $1`, userID)
 	return orphans, err
 }
 

@@ -50,6 +50,11 @@ type Principal struct {
 	// KeyID and KeyWorkspace are set for API keys.
 	KeyID        string `json:"keyId,omitempty"`
 	KeyWorkspace string `json:"keyWorkspace,omitempty"`
+	// SourceWorkspace is the workspace whose automation sends the request, SourceDepth how many automations led to it.
+	// ProvenWorkspace is the same one when it wants to be known by it. Nobody else can claim them.
+	SourceWorkspace string `json:"sourceWorkspace,omitempty"`
+	SourceDepth     int    `json:"sourceDepth,omitempty"`
+	ProvenWorkspace string `json:"provenWorkspace,omitempty"`
 	// Refused is why a cookie that came with the request does not count. The caller is nobody then, and operations that
 	// need somebody answer with it.
 	Refused error `json:"-"`

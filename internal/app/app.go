@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	automation "atelier/internal/automation/service"
 	"atelier/internal/clock"
 	"atelier/internal/config"
 	"atelier/internal/httpx"
@@ -37,6 +38,8 @@ type Options struct {
 	IDs     ident.Source
 	// Listener, when set, is used instead of the configured address.
 	Listener net.Listener
+	// Worker is the program that runs custom code; the zero value is this very program.
+	Worker automation.Worker
 }
 
 // App is a process: parts, services, and the listener in front of them.

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"net/http"
+	"sync"
 
 	"atelier/internal/gateway"
 	"atelier/internal/lifecycle"
@@ -12,10 +13,13 @@ import (
 
 func buildGateway(ctx context.Context, s *services) error {
 	p, opts := s.app.parts, s.app.opts
-	document, err := OpenAPI(opts.Version, opts.Config.Issuer())
-	if err != nil {
-		return err
-	}
+	document := sync.OnceValues(func() ([]byte, error) { // few ask for it, and making it takes longer than the rest of a start
+		made, err := OpenAPI(opts.Version, opts.Config.Issuer())
+		if err != nil {
+			return nil, err
+		}
+		return made.JSON, nil
+	})
 	keys, err := s.keys(ctx)
 	if err != nil {
 		return err
@@ -42,7 +46,7 @@ func buildGateway(ctx context.Context, s *services) error {
 	}
 	s.gateway, err = gateway.New(ctx, gateway.Deps{
 		Config: opts.Config, Version: opts.Version, Log: opts.Log, Clock: opts.Clock, IDs: opts.IDs, DB: p.db, Keys: keys, Bus: p.bus, Limits: p.limiter(),
-		Store: p.sessions, Blobs: p.blobs, APIKeys: p.apiKeys, Mail: outbox, Internal: p.internalKey, Prover: p.prover, Client: p.egress.Client(), Lookup: opts.Lookup, Services: handlers, Probes: probes, Document: document.JSON,
+		Store: p.sessions, Blobs: p.blobs, APIKeys: p.apiKeys, Mail: outbox, Internal: p.internalKey, Prover: p.prover, Client: p.egress.Client(), Lookup: opts.Lookup, Services: handlers, Probes: probes, Document: document,
 		Modules: []readiness.Module{
 			{Name: "database", Driver: p.db.Driver(), Check: p.db.Ping},
 			{Name: "sessionsRedis", Driver: p.sessions.Driver(), Check: p.sessions.Ping},

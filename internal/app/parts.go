@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"atelier/internal/access"
+	automation "atelier/internal/automation/service"
 	"atelier/internal/blob"
 	"atelier/internal/bus"
 	"atelier/internal/bus/sqlbus"
@@ -67,9 +68,9 @@ type parts struct {
 
 // Migrations are the tables of every component, in the order they are made.
 func Migrations() []sqldb.Migrations {
-	return []sqldb.Migrations{
+	return append([]sqldb.Migrations{
 		sqlbus.Migrations(), sqlkv.Migrations(), restapi.Migrations(), access.Migrations(), keyring.Migrations(), mail.Migrations(), gateway.Migrations(), gateway.FactorMigrations(), gateway.OIDCMigrations(), workspaces.Migrations(), schedule.Migrations(), events.Migrations(),
-	}
+	}, automation.Migrations()...)
 }
 
 // open opens what the chosen targets need, in the order of the table.

@@ -20,7 +20,7 @@ func targets() []target {
 	return []target{
 		{name: "workspaces", needs: []string{partDatabase, partBus, partBlobs, partGit, partSecrets}, build: buildWorkspaces},
 		{name: "events", needs: []string{partDatabase, partBus, partSessions, partSecrets}, build: buildEvents},
-		{name: "runtime", needs: []string{partDatabase, partBus, partSessions, partBlobs}, build: buildRuntime},
+		{name: "runtime", needs: []string{partDatabase, partBus, partSessions, partLimits, partBlobs, partSecrets}, build: buildRuntime},
 		{name: "gateway", needs: []string{partDatabase, partBus, partSessions, partLimits, partBlobs, partMail}, build: buildGateway},
 	}
 }

@@ -99,6 +99,22 @@ type FetchError struct {
 // EventType names the event.
 func (*FetchFailed) EventType() string { return "runtime.fetch.failed" }
 
+// CollectionsUpdated is the payload of workspaces.collections.updated.
+type CollectionsUpdated struct {
+	Namespace     string `json:"namespace" doc:"The workspace, and the app instance that the collection belongs to when there is one."`
+	WorkspaceID   string `json:"workspaceId" doc:"The workspace."`
+	AppSlug       string `json:"appSlug,omitempty" doc:"The app."`
+	Collection    string `json:"collection" doc:"The collection."`
+	OldCollection string `json:"oldCollection,omitempty" doc:"Its former name, when it was renamed."`
+	Schema        any    `json:"schema,omitempty" doc:"All of its definition."`
+	Properties    any    `json:"properties,omitempty" doc:"Its fields."`
+	Indexes       any    `json:"indexes,omitempty" doc:"Its indexes."`
+	Uniques       any    `json:"uniques,omitempty" doc:"What must be unique."`
+}
+
+// EventType names the event.
+func (*CollectionsUpdated) EventType() string { return "workspaces.collections.updated" }
+
 // DSULUpdated is the payload of runtime.dsul.updated.
 type DSULUpdated struct {
 	WorkspaceID string `json:"workspaceId" doc:"The workspace whose definition was taken over."`
@@ -144,6 +160,7 @@ func runtimeTable() []Entry {
 		entry("runtime.waits.pending", &Wait{Verb: Pending}, Reading, "An automation waits for an event."),
 		entry("runtime.waits.fulfilled", &Wait{Verb: Fulfilled}, Reading, "The event came that an automation waited for."),
 		entry("runtime.fetch.failed", new(FetchFailed), Starting, "A request of an automation failed."),
+		entry("workspaces.collections.updated", new(CollectionsUpdated), Reading, "The definition of a collection has changed."),
 		entry("runtime.dsul.updated", new(DSULUpdated), Reading, "The runtime has taken over the definition of a workspace."),
 		entry("runtime.jwks.updated", &KeysUpdated{Service: "runtime"}, Reading, "The keys that sign tokens have changed; every runtime reads them anew."),
 	}

@@ -160,6 +160,48 @@ type Config struct {
 	WebhooksTimeout       time.Duration `env:"WEBHOOKS_TIMEOUT" default:"15s" min:"1s" max:"60s" doc:"How long the endpoint of a webhook may take to answer."`
 	WebhooksWorkers       int           `env:"WEBHOOKS_WORKERS" default:"200" min:"1" max:"10000" doc:"Webhooks that one process sends at the same time."`
 
+	MaximumCalls       int           `group:"Automations" env:"MAXIMUM_SUCCESSIVE_CALLS" default:"20" min:"1" max:"1000" doc:"How many automations may lead to each other, by calls, events and requests."`
+	AutomationTimeout  time.Duration `env:"AUTOMATION_TIMEOUT" default:"15m" min:"1s" max:"24h" doc:"How long a run may take that an event or a schedule started. One that a request started has REQUEST_TIMEOUT."`
+	AutomationMemory   int           `env:"AUTOMATION_MEMORY" default:"64000000" unit:"b" min:"1000000" max:"4000000000" doc:"How much the variables of one run may take."`
+	AutomationSteps    int           `env:"AUTOMATION_STEPS" default:"50000000" min:"1000" max:"100000000000" doc:"How many instructions one run may do."`
+	AutomationRuns     int           `env:"AUTOMATION_RUNS" default:"64" min:"1" max:"100000" doc:"Runs started by events and schedules that one process does at the same time."`
+	AutomationShare    int           `env:"AUTOMATION_RUNS_WORKSPACE" default:"16" min:"1" max:"100000" doc:"How many of these may be of one workspace."`
+	AutomationQueue    int           `env:"AUTOMATION_QUEUE" default:"10000" min:"10" max:"10000000" doc:"How many runs of one workspace may wait. What would start more is refused with an error event."`
+	DefaultLocale      string        `env:"DEFAULT_LOCALE" default:"en" doc:"The language of dates in expressions that name none."`
+	DefaultZone        string        `env:"DEFAULT_TIMEZONE" default:"Europe/Paris" doc:"The time zone of dates in expressions that name none."`
+	WaitTimeout        time.Duration `env:"WAIT_DEFAULT_TIMEOUT" default:"20s" unit:"s" min:"1s" max:"24h" doc:"How long the instruction wait waits when it does not say it, in seconds."`
+	ScheduleFloor      string        `env:"SCHEDULES_MAXIMUM_OCCURRENCE_PATTERN" default:"*/15 * * * *" doc:"The most frequent schedule of automations: minute, hour, day of month, month and day of week."`
+	SSEKeepAlive       time.Duration `env:"WEBHOOKS_SSE_KEEPALIVE" default:"5000ms" unit:"ms" min:"100ms" max:"10m" doc:"How often an endpoint may send a sign of life at most while it streams, in milliseconds."`
+	ContextRunTime     time.Duration `env:"CONTEXT_RUN_EXPIRE_TIME" default:"60s" unit:"s" min:"1s" max:"720h" doc:"How long the run context is kept after it was last written, in seconds."`
+	ContextVisitorTime time.Duration `env:"CONTEXT_UNAUTHENTICATED_SESSION_EXPIRE_TIME" default:"3600s" unit:"s" min:"1s" max:"8760h" doc:"How long the session context of a caller without a session is kept, in seconds."`
+	ContextSocketTime  time.Duration `env:"CONTEXT_SOCKET_EXPIRE_TIME" default:"21600s" unit:"s" min:"1s" max:"8760h" doc:"How long the socket context is kept, in seconds."`
+	ContextRunSize     int           `env:"CONTEXT_RUN_MAX_SIZE" default:"500000" unit:"b" min:"1000" max:"1000000000" doc:"How large the run context may be before it is reported; ten times as much is refused. So it is for the others."`
+	ContextUserSize    int           `env:"CONTEXT_USER_MAX_SIZE" default:"100000" unit:"b" min:"1000" max:"1000000000" doc:"How large the user context may be."`
+	ContextSessionSize int           `env:"CONTEXT_SESSION_MAX_SIZE" default:"1000000" unit:"b" min:"1000" max:"1000000000" doc:"How large the session context may be."`
+	ContextSocketSize  int           `env:"CONTEXT_SOCKET_MAX_SIZE" default:"100000" unit:"b" min:"1000" max:"1000000000" doc:"How large the socket context may be."`
+	ContextGlobalSize  int           `env:"CONTEXT_GLOBAL_MAX_SIZE" default:"500000" unit:"b" min:"1000" max:"1000000000" doc:"How large the global context may be."`
+	ContextConfigSize  int           `env:"CONTEXT_CONFIG_MAX_SIZE" default:"100000" unit:"b" min:"1000" max:"1000000000" doc:"How large a configuration may be that an automation writes."`
+	ContextLocalSize   int           `env:"CONTEXT_LOCAL_MAX_SIZE" default:"50000000" unit:"b" min:"1000" max:"1000000000" doc:"How large the variables of one automation may be before it is reported; AUTOMATION_MEMORY ends the run."`
+	ThrottleOff        bool          `env:"RATE_LIMIT_DISABLED" default:"false" doc:"Turns the throttles of automations off, also those of single workspaces."`
+	ThrottleRuns       int           `env:"RATE_LIMIT_AUTOMATIONS" default:"0" min:"0" max:"10000000" doc:"Automations that one workspace may begin per second; more are held back, never refused. 0 means as many as it likes. So it is for the others. The secret svc_ratelimit_automations of a workspace replaces it."`
+	ThrottleRunsBurst  int           `env:"RATE_LIMIT_AUTOMATIONS_BURST" default:"400" min:"1" max:"10000000" doc:"How many automations it may begin at once."`
+	ThrottleEmits      int           `env:"RATE_LIMIT_EMITS" default:"0" min:"0" max:"10000000" doc:"Events that automations of one workspace may emit per second."`
+	ThrottleEmitsBurst int           `env:"RATE_LIMIT_EMITS_BURST" default:"100" min:"1" max:"10000000" doc:"How many events they may emit at once."`
+	ThrottleFetch      int           `env:"RATE_LIMIT_FETCHS" default:"0" min:"0" max:"10000000" doc:"Requests that automations of one workspace may send per second."`
+	ThrottleFetchBurst int           `env:"RATE_LIMIT_FETCHS_BURST" default:"200" min:"1" max:"10000000" doc:"How many requests they may send at once."`
+	ThrottleLoops      int           `env:"RATE_LIMIT_REPEATS" default:"0" min:"0" max:"10000000" doc:"Iterations of loops that automations of one workspace may do per second."`
+	ThrottleLoopsBurst int           `env:"RATE_LIMIT_REPEATS_BURST" default:"4000" min:"1" max:"10000000" doc:"How many iterations they may do at once."`
+	FetchTimeout       time.Duration `env:"FETCH_TIMEOUT" default:"60s" min:"1s" max:"1h" doc:"How long a request of an automation may take until its answer is there. One that streams may go on as long as the run."`
+	FetchAgent         string        `env:"FETCH_USER_AGENT_HEADER" default:"Atelier" doc:"What requests of automations say they come from, as User-Agent."`
+	FetchForbidden     []string      `env:"FETCH_FORBIDDEN_HOSTS" default:"" doc:"Hosts that automations may not send requests to, as a comma list; one that begins with a dot is the domain and all below it."`
+	FetchRetries       int           `env:"FETCH_MAX_RETRIES" default:"3" min:"0" max:"10" doc:"How often a request of an automation is repeated that failed in a way that may pass."`
+	FetchRetryStatus   []string      `env:"FETCH_RETRY_STATUS" default:"429,503,502" doc:"The statuses after which a request is repeated, as a comma list."`
+	CodeTimeout        time.Duration `env:"CODE_TIMEOUT" default:"20s" min:"100ms" max:"10m" doc:"How long a function of custom code may run."`
+	CodeMemory         int           `env:"CODE_MEMORY" default:"100000000" unit:"b" min:"8000000" max:"4000000000" doc:"How much memory custom code of a workspace may use."`
+	CodeWorkers        int           `env:"CODE_WORKERS" default:"16" min:"1" max:"1000" doc:"How many processes one instance runs custom code in."`
+	CollectionRecords  int           `env:"COLLECTIONS_MAX_RECORDS" default:"1000000" min:"1" max:"1000000000" doc:"How many records all collections of one workspace may have."`
+	CollectionBytes    int           `env:"COLLECTIONS_MAX_SIZE" default:"1000000000" unit:"b" min:"1000" max:"1000000000000" doc:"How large all collections of one workspace may be."`
+
 	EgressAllowedNetworks []string `group:"Outbound" env:"EGRESS_ALLOWED_NETWORKS" default:"" form:"network" doc:"Private networks that calls made for users may reach, as a comma list of CIDRs or addresses."`
 	ExtraCACerts          string   `env:"EXTRA_CA_CERTS" default:"" file:"true" doc:"A PEM file with further certificate authorities to trust for every outbound TLS connection, git included."`
 }

@@ -96,6 +96,19 @@ func (o *Options) transient() bool { return o != nil && o.Persist != nil && !*o.
 
 // Native makes the record of something a service did for the caller of ctx. A payload that is not the catalogue's is an error.
 func Native(ctx context.Context, service, workspaceID string, payload catalogue.Payload) (bus.Record, error) {
+	return NativeFrom(ctx, service, workspaceID, payload, Origin{})
+}
+
+// Origin is where in a run of the workspace an event comes from, beside what the context says of its caller.
+type Origin struct {
+	Run
+	// SocketID is the connection that started the run, Hops how many webhooks led to it.
+	SocketID string
+	Hops     int
+}
+
+// NativeFrom is Native for something that an automation did.
+func NativeFrom(ctx context.Context, service, workspaceID string, payload catalogue.Payload, origin Origin) (bus.Record, error) {
 	if err := catalogue.Check(payload); err != nil {
 		return bus.Record{}, err
 	}
@@ -103,6 +116,7 @@ func Native(ctx context.Context, service, workspaceID string, payload catalogue.
 	entry, _ := catalogue.Find(eventType)
 	source := sourceOf(ctx, workspaceID)
 	source.ServiceTopic, source.Host = eventType, &Host{Service: service}
+	source.Run, source.SocketID, source.Hops = origin.Run, origin.SocketID, origin.Hops
 	made, err := record(workspaceID, eventType, body{Payload: payload, Source: source})
 	made.Transient = entry.Transient
 	return made, err

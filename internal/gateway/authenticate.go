@@ -9,6 +9,7 @@ import (
 	"atelier/internal/errs"
 	"atelier/internal/gateway/internal/identity"
 	"atelier/internal/gateway/internal/limits"
+	"atelier/internal/httpx"
 )
 
 // authenticate tells who sent the request. No credential is nobody; a bad one is an error everywhere, also where none is
@@ -49,7 +50,28 @@ func (g *Gateway) byToken(r *http.Request, authorization string) (access.Princip
 	if strings.HasPrefix(token, identity.TokenPrefix) {
 		return g.identity.AuthenticateAccessToken(r.Context(), token)
 	}
+	if identity.IsCall(token) {
+		return g.byCall(r, token)
+	}
 	return g.identity.Authenticate(r.Context(), token)
+}
+
+// byCall believes the token of an automation's request, where automations have something to ask for: not at what belongs to
+// the account, which a workspace must not get hold of. The request goes on under the correlation id of the run.
+func (g *Gateway) byCall(r *http.Request, token string) (access.Principal, error) {
+	if !ofAutomations(canonical(r.URL.Path)) {
+		return access.Principal{}, errs.New(errs.InvalidToken, "The token of an automation is for workspaces, pages, files and apps only.")
+	}
+	p, correlationID, err := g.identity.AuthenticateCall(r.Context(), token)
+	if info := httpx.InfoFrom(r.Context()); err == nil && correlationID != "" && info.CorrelationID != correlationID {
+		info.CorrelationID = correlationID
+	}
+	return p, err
+}
+
+// ofAutomations tells whether automations may send requests to a path for whom they run for.
+func ofAutomations(path string) bool {
+	return strings.HasPrefix(path, servicesPrefix) || strings.HasPrefix(path, filesPrefix) || strings.HasPrefix(path, pagesPrefix) || strings.HasPrefix(path, appsPrefix)
 }
 
 func (g *Gateway) byKey(r *http.Request, key string) (access.Principal, error) {

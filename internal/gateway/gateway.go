@@ -60,8 +60,8 @@ type Deps struct {
 	Modules []readiness.Module
 	// Probes report on the services behind the gateway.
 	Probes map[Service]rest.Probe
-	// Document is the OpenAPI document of the whole installation, as JSON.
-	Document []byte
+	// Document gives the OpenAPI document of the whole installation, as JSON.
+	Document func() ([]byte, error)
 }
 
 // Probe reports whether a service behind the gateway is ready.
@@ -240,8 +240,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx := r.Context()
-	if principal.Kind != access.Nobody || principal.Refused != nil {
+	if principal.Kind != access.Nobody || principal.Refused != nil || principal.SourceWorkspace != "" {
 		ctx = access.With(ctx, principal)
+	}
+	if principal.SourceWorkspace != "" { // a run goes on here
+		w.Header()["X-Correlation-Id"] = []string{httpx.InfoFrom(ctx).CorrelationID}
 	}
 	r = r.WithContext(ctx)
 	if path := canonical(r.URL.Path); path != r.URL.Path {

@@ -88,7 +88,7 @@ func NewRemote(cfg RemoteConfig) (*Remote, error) {
 // identify sets the headers of specification 5 rule 4. Services believe the proof, not these.
 func identify(ctx context.Context, h http.Header) {
 	p := access.From(ctx)
-	for name, value := range map[string]string{"X-Svc-User-Id": p.UserID, "X-Svc-Session-Id": p.SessionID} {
+	for name, value := range map[string]string{"X-Svc-User-Id": p.UserID, "X-Svc-Session-Id": p.SessionID, "X-Svc-Workspace-Id": p.SourceWorkspace} {
 		if value != "" {
 			h.Set(name, value)
 		}

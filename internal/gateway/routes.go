@@ -25,24 +25,25 @@ type Route struct {
 
 // Every pattern of Routes begins with one of these.
 const (
-	servicesPrefix = "/v2/workspaces"
-	filesPrefix    = "/v2/files/"
-	pagesPrefix    = "/v2/pages/"
-	appsPrefix     = "/v2/apps"
-	gitPrefix      = "/git/"
-	searchPath     = "/v2/search"
-	cleanupPrefix  = "/sys/cleanup/"
-	schedulesPath  = "/sys/schedules"
-	listeningPath  = "/sys/subscriptions"
-	shardsPath     = "/sys/shards"
-	eventsPrefix   = "/sys/events/"
-	socketPath     = "/socket.io"
+	servicesPrefix  = "/v2/workspaces"
+	filesPrefix     = "/v2/files/"
+	pagesPrefix     = "/v2/pages/"
+	appsPrefix      = "/v2/apps"
+	functionsPrefix = "/v2/functions/"
+	gitPrefix       = "/git/"
+	searchPath      = "/v2/search"
+	cleanupPrefix   = "/sys/cleanup/"
+	schedulesPath   = "/sys/schedules"
+	listeningPath   = "/sys/subscriptions"
+	shardsPath      = "/sys/shards"
+	eventsPrefix    = "/sys/events/"
+	socketPath      = "/socket.io"
 )
 
 // ofServices tells whether a path is that of a service behind the gateway.
 func ofServices(path string) bool {
 	return strings.HasPrefix(path, servicesPrefix) || strings.HasPrefix(path, filesPrefix) || strings.HasPrefix(path, pagesPrefix) ||
-		strings.HasPrefix(path, appsPrefix) || strings.HasPrefix(path, gitPrefix) || path == searchPath ||
+		strings.HasPrefix(path, appsPrefix) || strings.HasPrefix(path, functionsPrefix) || strings.HasPrefix(path, gitPrefix) || path == searchPath ||
 		strings.HasPrefix(path, cleanupPrefix) || path == schedulesPath || path == listeningPath || path == shardsPath ||
 		strings.HasPrefix(path, eventsPrefix) || ofSockets(path)
 }
@@ -76,6 +77,9 @@ func Routes() []Route {
 		{servicesPrefix + "/{workspaceId}/subscriptions/", Events},
 		{servicesPrefix + "/{workspaceId}/search", Events},
 		{servicesPrefix + "/{workspaceId}/usage", Events},
+		{servicesPrefix + "/{workspaceId}/webhooks/", Runtime},
+		{servicesPrefix + "/{workspaceId}/test/", Runtime},
+		{functionsPrefix, Runtime},
 		{searchPath, Events},
 		{cleanupPrefix, Events},
 		{schedulesPath, Events},

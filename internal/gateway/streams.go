@@ -11,6 +11,7 @@ import (
 
 	"atelier/internal/access"
 	"atelier/internal/errs"
+	"atelier/internal/gateway/internal/identity"
 	"atelier/internal/httpx"
 )
 
@@ -110,6 +111,9 @@ func (g *Gateway) checkStreams(ctx context.Context) {
 // look.
 func (g *Gateway) checkCaller(ctx context.Context, all []*stream) {
 	credential := all[0].credential
+	if all[0].caller.SourceWorkspace != "" { // its token was for the beginning
+		ctx = identity.Ongoing(ctx)
+	}
 	caller, err := g.authenticate(credential.WithContext(httpx.WithInfo(ctx, httpx.InfoFrom(credential.Context()))))
 	if err != nil && errs.From(err).Status() >= http.StatusInternalServerError {
 		return

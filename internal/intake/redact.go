@@ -9,10 +9,11 @@ import (
 // redacted stands where something was that is not to be stored.
 const redacted = `"REDACTED"`
 
-// redact takes out of a stored event what the rules for its type say. An event without a rule costs the look into a map.
+// redact takes out of a stored event what the rules for its type say. An event without a rule costs the look into a map,
+// one in which no rule finds its name a look at its text.
 func (r Rules) redact(eventType string, native bool, body json.RawMessage) (json.RawMessage, error) {
 	fields := r.fields(eventType, native)
-	if len(fields) == 0 {
+	if len(fields) == 0 || !holds(body, fields) {
 		return body, nil
 	}
 	clean, _, err := redact(body, fields)

@@ -34,6 +34,8 @@ func TestRedaction(t *testing.T) {
 			"a path":           {"order.paid", `{"card":{"number":"4111","name":"x"}}`, `{"card":{"name":"x","number":"REDACTED"}}`},
 			"another type":     {"order.sent", `{"card":{"number":"4111"}}`, `{"card":{"number":"4111"}}`},
 			"capitals":         {"order.paid", `{"Card":{"NUMBER":1}}`, `{"Card":{"NUMBER":"REDACTED"}}`},
+			"an escape":        {"order.paid", `{"card":{"n\u0075mber":1}}`, `{"card":{"number":"REDACTED"}}`},
+			"a long s":         {"order.x", `{"ſecret":1}`, `{"ſecret":"REDACTED"}`},
 			"an object":        {"order.paid", `{"card":{"number":{"a":[1,2]}}}`, `{"card":{"number":"REDACTED"}}`},
 			"nothing there":    {"order.paid", `{"card":{"number":null}, "n": 1.0}`, `{"card":{"number":null},"n":1.0}`},
 			"one field":        {"order.x", `{"a":{"pin":1},"pin":2,"b":{"c":{"pin":3}}}`, `{"a":{"pin":"REDACTED"},"b":{"c":{"pin":3}},"pin":2}`},

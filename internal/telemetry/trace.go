@@ -74,5 +74,8 @@ func (t *Tracing) Inject(ctx context.Context, h http.Header) {
 	t.context.Inject(ctx, propagation.HeaderCarrier(h))
 }
 
+// Tracer makes spans for what is done besides requests.
+func (t *Tracing) Tracer() trace.Tracer { return t.tracer }
+
 // Close sends what is left.
 func (t *Tracing) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }

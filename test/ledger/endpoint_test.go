@@ -32,9 +32,9 @@ func startEndpoint(t *testing.T) *endpoint {
 	_, err2 := os.Stat(filepath.Join(folder, "node_modules", "standardwebhooks"))
 	if err := cmp.Or(err1, err2); err != nil {
 		if os.Getenv("CI") == "true" || os.Getenv("TEST_WEBHOOKS") != "" {
-			t.Fatalf("webhooks: run scripts/webhooks first: %v", err)
+			t.Fatalf("webhooks: run scripts/npm test/webhooks first: %v", err)
 		}
-		t.Skipf("SKIPPED: webhooks: run scripts/webhooks first: %v", err)
+		t.Skipf("SKIPPED: webhooks: run scripts/npm test/webhooks first: %v", err)
 	}
 	cmd := exec.Command(node, "verifier.mjs")
 	cmd.Dir, cmd.Stderr = folder, os.Stderr

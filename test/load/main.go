@@ -29,6 +29,8 @@ func main() {
 	rounds := flag.Int("rounds", 3, "how often each is repeated; the median counts")
 	onlyBulk := flag.Bool("bulk", false, "measure bulk operations and nothing else")
 	onlyEvents := flag.String("events", "", "measure this of the events service and nothing else: ingest, search, feeds or all")
+	onlyAutomations := flag.Bool("automations", false, "measure automations and nothing else")
+	onlyHostile := flag.Bool("hostile", false, "measure the neighbours of a hostile workspace and nothing else")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	run := serveBare
@@ -36,6 +38,12 @@ func main() {
 		run = func(ctx context.Context) error {
 			if *onlyBulk {
 				return measureBulk(ctx, *binary)
+			}
+			if *onlyHostile {
+				return measureHostile(ctx, *binary, hostileSpan)
+			}
+			if *onlyAutomations {
+				return measureAutomations(ctx, *binary, time.Duration(*seconds)*time.Second, *rounds)
 			}
 			if *onlyEvents != "" {
 				return measureEvents(ctx, *binary, *onlyEvents, time.Duration(*seconds)*time.Second)
@@ -67,6 +75,17 @@ func serveBare(ctx context.Context) error {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(status{"ok", "Atelier", "bare"})
+	})
+	mux.HandleFunc("POST /hello", func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Name string `json:"name"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]string{"message": "Hello " + in.Name})
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	context.AfterFunc(ctx, func() { _ = server.Close() })

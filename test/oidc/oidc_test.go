@@ -142,12 +142,12 @@ func TestNode(t *testing.T) {
 	t.Logf("\n%s", output)
 }
 
-// findNode looks for what scripts/oidc provides.
+// findNode looks for what scripts/npm test/oidc provides.
 func findNode() (string, error) {
 	node, err1 := exec.LookPath("node")
 	_, err2 := os.Stat(filepath.Join("node_modules", "openid-client"))
 	if err := cmp.Or(err1, err2); err != nil {
-		return "", fmt.Errorf("run scripts/oidc first: %w", err)
+		return "", fmt.Errorf("run scripts/npm test/oidc first: %w", err)
 	}
 	return node, nil
 }

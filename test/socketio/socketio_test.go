@@ -93,13 +93,13 @@ func run(t *testing.T, node, file string, environment ...string) {
 	t.Logf("\n%s", output)
 }
 
-// findNode looks for what scripts/socketio provides.
+// findNode looks for what scripts/npm test/socketio provides.
 func findNode(t *testing.T) string {
 	t.Helper()
 	node, err1 := exec.LookPath("node")
 	_, err2 := os.Stat(filepath.Join("node_modules", "socket.io-client"))
 	if err := cmp.Or(err1, err2); err != nil {
-		err = fmt.Errorf("run scripts/socketio first: %w", err)
+		err = fmt.Errorf("run scripts/npm test/socketio first: %w", err)
 		if os.Getenv("CI") == "true" || os.Getenv("TEST_SOCKETIO") != "" {
 			t.Fatalf("socket.io: %v", err)
 		}

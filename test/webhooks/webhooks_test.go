@@ -48,12 +48,12 @@ func TestNode(t *testing.T) {
 	t.Logf("\n%s", output)
 }
 
-// findNode looks for what scripts/webhooks provides.
+// findNode looks for what scripts/npm test/webhooks provides.
 func findNode() (string, error) {
 	node, err1 := exec.LookPath("node")
 	_, err2 := os.Stat(filepath.Join("node_modules", "standardwebhooks"))
 	if err := cmp.Or(err1, err2); err != nil {
-		return "", fmt.Errorf("run scripts/webhooks first: %w", err)
+		return "", fmt.Errorf("run scripts/npm test/webhooks first: %w", err)
 	}
 	return node, nil
 }

@@ -49,7 +49,8 @@ func compileTemplate(t *Template, missing keys) (Program, error) {
 
 func compileTemplatePart(t *Template, part Part, missing keys) (step, error) {
 	if part.Node == nil {
-		return func(*state) (any, error) { return part.Text, nil }, nil
+		text := any(part.Text) // boxed once
+		return func(*state) (any, error) { return text, nil }, nil
 	}
 	variable, ok := part.Node.(*Variable)
 	if !ok || t.isExpression(part) {

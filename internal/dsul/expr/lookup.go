@@ -27,13 +27,19 @@ func compileVariable(n *Variable, missing keys) (step, error) {
 		return compileDynamic(n, missing)
 	}
 	root, path := n.Steps[0].Key, n.Static()[1:]
-	return func(s *state) (any, error) {
-		v := s.env.Lookup(root)
-		for _, key := range path {
-			v = value.Get(v, key)
-		}
-		return v, nil
-	}, nil
+	return func(s *state) (any, error) { return s.variable(root, path), nil }, nil
+}
+
+// variable gives what a variable holds at some keys.
+func (s *state) variable(root string, path []string) any {
+	if s.env.Path != nil {
+		return s.env.Path(root, path)
+	}
+	v := s.env.Lookup(root)
+	for _, key := range path {
+		v = value.Get(v, key)
+	}
+	return v
 }
 
 // keyStep computes one or more keys of a path.
@@ -49,26 +55,21 @@ func compileDynamic(n *Variable, missing keys) (step, error) {
 	}
 	named := n.Steps[0].Parts == nil
 	return func(s *state) (any, error) {
-		var v any
-		for i, keys := range all {
-			path, err := keys(s)
+		var path []string
+		for _, keys := range all {
+			more, err := keys(s)
 			if errors.Is(err, errMissing) {
 				return value.Undefined{}, nil
 			}
 			if err != nil {
 				return nil, err
 			}
-			if i == 0 {
-				if path[0] == secretRoot && !named {
-					return nil, &PathError{Path: secretRoot, Start: n.At, Message: "a secret must be named in the text, not by data"}
-				}
-				v, path = s.env.Lookup(path[0]), path[1:]
-			}
-			for _, key := range path {
-				v = value.Get(v, key)
-			}
+			path = append(path, more...)
 		}
-		return v, nil
+		if path[0] == secretRoot && !named {
+			return nil, &PathError{Path: secretRoot, Start: n.At, Message: "a secret must be named in the text, not by data"}
+		}
+		return s.variable(path[0], path[1:]), nil
 	}, nil
 }
 

@@ -2,12 +2,13 @@ package value
 
 import (
 	"math"
+	"strconv"
 	"unicode/utf8"
 )
 
 // JSON writes a value as JSON.stringify does: what is undefined is left out of objects and null in lists, numbers that
 // JSON has not are null, and so is what lies deeper than any value that can come in. With an indent every item has its
-// line. Undefined itself writes nothing. It is false when the text would be longer than the limit.
+// line. Undefined itself writes nothing, and what is no value of the language is written as undefined. It is false when the text would be longer than the limit.
 func JSON(v any, indent string, limit int) (string, bool) {
 	w := writer{indent: indent, limit: limit}
 	out := w.append(nil, v, 0)
@@ -45,8 +46,10 @@ func (w writer) append(out []byte, v any, depth int) []byte {
 		return w.list(out, v, depth)
 	case *Object:
 		return w.object(out, v, depth)
-	default:
-		return append(out, String(v)...)
+	case bool:
+		return strconv.AppendBool(out, v)
+	default: // what the platform alone understands, such as a stream: it is not there for anybody else
+		return out
 	}
 }
 
@@ -57,7 +60,7 @@ func (w writer) list(out []byte, list []any, depth int) []byte {
 	for i, item := range list {
 		out = append(out, opener('[', i))
 		out = w.line(out, depth+1)
-		if (item == Undefined{}) {
+		if absent(item) {
 			item = nil
 		}
 		out = w.append(out, item, depth+1)
@@ -68,7 +71,7 @@ func (w writer) list(out []byte, list []any, depth int) []byte {
 func (w writer) object(out []byte, object *Object, depth int) []byte {
 	written := 0
 	for key, v := range object.All() {
-		if (v == Undefined{}) {
+		if absent(v) {
 			continue
 		}
 		out = append(out, opener('{', written))
@@ -84,6 +87,16 @@ func (w writer) object(out []byte, object *Object, depth int) []byte {
 		return append(out, "{}"...)
 	}
 	return append(w.line(out, depth), '}')
+}
+
+// absent says that a value writes nothing: undefined, and whatever is none of the values of the language.
+func absent(v any) bool {
+	switch v.(type) {
+	case nil, bool, float64, string, []any, *Object:
+		return false
+	default:
+		return true
+	}
 }
 
 // opener is what stands before an item: the bracket before the first, a comma before the others.

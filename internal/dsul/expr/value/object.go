@@ -5,56 +5,124 @@ import (
 	"slices"
 )
 
-// Object maps keys to values and remembers the order in which keys came.
+// Object maps keys to values and remembers the order in which keys came. Few keys are looked for one after the other, which is
+// faster than a map and needs none; many have an index.
 type Object struct {
-	keys   []string
-	values map[string]any
+	entries []entry
+	index   map[string]int // where a key stands; nil while there are few
+	gone    int            // entries that were taken away and keep their place until there are many of them
 }
+
+type entry struct {
+	key   string
+	value any
+	gone  bool
+}
+
+// few is how many keys an object has without an index.
+const few = 8
 
 // NewObject makes an object with room for some keys.
 func NewObject(size int) *Object {
-	return &Object{keys: make([]string, 0, size), values: make(map[string]any, size)}
+	o := &Object{entries: make([]entry, 0, size)}
+	if size > few {
+		o.index = make(map[string]int, size)
+	}
+	return o
+}
+
+// Clone makes an object with the same keys and values, which may be changed.
+func (o *Object) Clone() *Object {
+	made := NewObject(o.Len())
+	for _, e := range o.entries {
+		if !e.gone {
+			made.add(e.key, e.value)
+		}
+	}
+	return made
 }
 
 // Len is how many keys the object has.
-func (o *Object) Len() int { return len(o.keys) }
+func (o *Object) Len() int { return len(o.entries) - o.gone }
+
+// find gives the place of a key, -1 without one.
+func (o *Object) find(key string) int {
+	if o.index != nil {
+		if at, ok := o.index[key]; ok {
+			return at
+		}
+		return -1
+	}
+	for i := range o.entries {
+		if o.entries[i].key == key {
+			return i
+		}
+	}
+	return -1
+}
 
 // Has says whether the object has a key.
-func (o *Object) Has(key string) bool {
-	_, ok := o.values[key]
-	return ok
-}
+func (o *Object) Has(key string) bool { return o.find(key) >= 0 }
 
 // Get returns the value of a key, undefined without one.
 func (o *Object) Get(key string) any {
-	if v, ok := o.values[key]; ok {
-		return v
+	if at := o.find(key); at >= 0 {
+		return o.entries[at].value
 	}
 	return Undefined{}
 }
 
 // Set gives a key its value. A new key comes last.
 func (o *Object) Set(key string, v any) {
-	if _, ok := o.values[key]; !ok {
-		o.keys = append(o.keys, key)
+	if at := o.find(key); at >= 0 {
+		o.entries[at].value = v
+		return
 	}
-	o.values[key] = v
+	o.add(key, v)
+}
+
+// add takes a key that is new.
+func (o *Object) add(key string, v any) {
+	o.entries = append(o.entries, entry{key: key, value: v})
+	switch {
+	case o.index != nil:
+		o.index[key] = len(o.entries) - 1
+	case len(o.entries) > few:
+		o.reindex()
+	}
+}
+
+func (o *Object) reindex() {
+	o.index = make(map[string]int, 2*len(o.entries))
+	for i := range o.entries {
+		o.index[o.entries[i].key] = i
+	}
 }
 
 // Delete takes a key away.
 func (o *Object) Delete(key string) {
-	if _, ok := o.values[key]; !ok {
+	at := o.find(key)
+	if at < 0 {
 		return
 	}
-	delete(o.values, key)
-	o.keys = slices.DeleteFunc(o.keys, func(k string) bool { return k == key })
+	if o.index == nil {
+		o.entries = slices.Delete(o.entries, at, at+1)
+		return
+	}
+	delete(o.index, key)
+	o.entries[at] = entry{gone: true}
+	if o.gone++; o.gone > len(o.entries)/2 { // so that taking all keys away takes linear time
+		o.entries = slices.DeleteFunc(o.entries, func(e entry) bool { return e.gone })
+		o.gone = 0
+		o.reindex()
+	}
 }
 
 // All gives keys and values in order.
 func (o *Object) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
-		for _, key := range o.keys {
-			if !yield(key, o.values[key]) {
+		for i := range o.entries {
+			if e := &o.entries[i]; !e.gone && !yield(e.key, e.value) {
 				return
 			}
 		}

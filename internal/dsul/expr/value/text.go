@@ -1,6 +1,9 @@
 package value
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // String is what JavaScript's String() gives: undefined, null, true, 1.5, the items of a list with commas between them,
 // [object Object].
@@ -56,6 +59,12 @@ func Text(v any, limit int) (string, bool) {
 		return v, len(v) <= limit
 	case nil, Undefined:
 		return "", true
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return JSON(v, "", limit)
+		}
+		text := FormatNumber(v)
+		return text, len(text) <= limit
 	default:
 		return JSON(v, "  ", limit)
 	}

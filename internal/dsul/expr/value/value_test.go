@@ -3,6 +3,7 @@ package value_test
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,7 +34,7 @@ func TestObjects(t *testing.T) {
 	t.Parallel()
 	o := value.NewObject(0)
 	for _, key := range []string{"b", "a", "b", "1"} {
-		o.Set(key, o.Len())
+		o.Set(key, float64(o.Len()))
 	}
 	o.Delete("nothing")
 	if got := compact(value.From(o)); o.Len() != 3 || !o.Has("a") || o.Has("c") || strings.Count(got, ":") != 3 || !strings.HasPrefix(got, `{"b"`) {
@@ -219,5 +220,55 @@ func TestDeepEqual(t *testing.T) {
 		if got := value.DeepEqual(read(test.a), read(test.b)); got != test.want {
 			t.Errorf("%s and %s: %v", test.a, test.b, got)
 		}
+	}
+}
+
+// An object of many keys behaves like one of few, also while keys come and go.
+func TestObjectsOfEverySize(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		o := value.NewObject(rapid.IntRange(0, 20).Draw(t, "room"))
+		var order []string
+		model := map[string]any{}
+		for range rapid.IntRange(0, 60).Draw(t, "changes") {
+			key := rapid.StringMatching(`[a-d][0-9]`).Draw(t, "key")
+			if rapid.IntRange(0, 2).Draw(t, "kind") == 0 {
+				o.Delete(key)
+				delete(model, key)
+				order = slices.DeleteFunc(order, func(k string) bool { return k == key })
+				continue
+			}
+			if _, had := model[key]; !had {
+				order = append(order, key)
+			}
+			v := rapid.Float64().Draw(t, "value")
+			o.Set(key, v)
+			model[key] = v
+		}
+		for _, seen := range []*value.Object{o, o.Clone()} {
+			var keys []string
+			for key, v := range seen.All() {
+				keys = append(keys, key)
+				if model[key] != v || seen.Get(key) != v || !seen.Has(key) {
+					t.Fatalf("%s: %v instead of %v", key, v, model[key])
+				}
+			}
+			if !slices.Equal(keys, order) || seen.Len() != len(order) {
+				t.Fatalf("%v instead of %v", keys, order)
+			}
+		}
+	})
+}
+
+func TestWhatIsNoValueIsUndefinedInJSON(t *testing.T) {
+	t.Parallel()
+	o := value.NewObject(0)
+	o.Set("stream", make(chan int))
+	o.Set("list", []any{make(chan int), true})
+	if got := compact(o); got != `{"list":[null,true]}` {
+		t.Error(got)
+	}
+	if got := compact(make(chan int)); got != "" {
+		t.Error(got)
 	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 
 	"atelier/internal/access"
@@ -16,6 +17,9 @@ type Reading struct {
 	place  visit           // without an ability: that of this moment is below
 	// ability decides; nil when everything may be read, so that thousands who listen cost little.
 	ability atomic.Pointer[access.Ability]
+	// joined are the topics that the caller came into since the rules were last looked at.
+	mu     sync.Mutex
+	joined []string
 }
 
 // Listen tells what the caller may read. Somebody who may read nothing is refused.
@@ -39,11 +43,34 @@ func (r *Reading) Allow(event access.Object) bool {
 
 // Again looks at the rules anew. It gives the refusal when nothing may be read any more.
 func (r *Reading) Again(ctx context.Context) error {
+	r.mu.Lock()
+	r.joined = nil // what was stored before this look, it finds
+	r.mu.Unlock()
 	ability, err := r.engine.Access.Load(SpeakingFor(ctx, r.caller), r.engine.DB, r.place.workspaceID)
 	if err != nil {
 		return err
 	}
 	return r.take(ability)
+}
+
+// Note takes the news of an event that changes what may be read: the caller has come into a topic, and what is meant for the
+// topic may follow at once.
+func (r *Reading) Note(event access.Object) {
+	if from, _ := event.Field("source.serviceTopic"); from == access.TopicEmit {
+		return // somebody only says so
+	}
+	user, _ := event.Field("payload.user.id")
+	topic, _ := event.Field("payload.topic")
+	name, ok := topic.(string)
+	if caller := access.From(r.caller).UserID; !ok || name == "" || caller == "" || user != caller {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.joined = append(r.joined, name)
+	if ability := r.ability.Load(); ability != nil {
+		r.ability.Store(ability.WithTopic(name))
+	}
 }
 
 func (r *Reading) take(ability *access.Ability) error {
@@ -57,7 +84,13 @@ func (r *Reading) take(ability *access.Ability) error {
 		}
 	}
 	if readable.Everything {
-		ability = nil
+		r.ability.Store(nil)
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, topic := range r.joined {
+		ability = ability.WithTopic(topic)
 	}
 	r.ability.Store(ability)
 	return nil

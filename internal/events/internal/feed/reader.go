@@ -57,10 +57,15 @@ type Reader struct {
 	checked       time.Time
 }
 
+// topicJoined is the event that tells of somebody who came into a topic.
+const topicJoined = "events.userTopics.joined"
+
 // Rights is what somebody may read, which can change.
 type Rights interface {
 	// Allow tells whether an event may be read.
 	Allow(event access.Object) bool
+	// Note takes the news that somebody has come into a topic, which may be a right to what follows.
+	Note(event access.Object)
 	// Again looks whether anything may be read still; the error says why not, or that it could not be found out.
 	Again(ctx context.Context) error
 }
@@ -141,6 +146,9 @@ func (r *Reader) take(p *parcel) {
 	defer r.mu.Unlock()
 	if r.ended != nil || r.gap {
 		return
+	}
+	if r.rights != nil && p.Stored().Type == topicJoined {
+		r.rights.Note(p)
 	}
 	for _, s := range r.subscriptions {
 		if p.position <= s.begin || !s.wants(p) || !r.rights.Allow(p) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"slices"
 	"strings"
+	"time"
 
 	"atelier/internal/access"
 	"atelier/internal/config"
@@ -64,4 +65,21 @@ func (d *Directory) ByEmail(ctx context.Context, r sqldb.Reader, email string) (
 		return "", nil
 	}
 	return u.ID, err
+}
+
+// Session gives the caller that has a session or an access token, and when that expires, which may have been; resource_not_found
+// when there is none, or somebody has ended it.
+func (d *Directory) Session(ctx context.Context, r sqldb.Reader, sessionID string) (access.Principal, time.Time, error) {
+	query, id := `gw_sessions s JOIN gw_users u ON u.id = s.user_id WHERE s.id = $1 AND s.revoked_at = 0`, sessionID
+	if tokenID, ok := strings.CutPrefix(sessionID, TokenPrefix); ok {
+		query, id = `gw_access_tokens s JOIN gw_users u ON u.id = s.user_id WHERE s.id = $1`, tokenID
+	}
+	var expires int64
+	u, err := d.identity.scanUser(r.QueryRow(ctx, `SELECT `+userColumns+`, s.expires_at FROM `+query, id).Scan, &expires)
+	if sqldb.IsNotFound(err) || err == nil && u.Status != Validated {
+		return access.Principal{}, time.Time{}, errs.Missing("sessions", sessionID)
+	}
+	p := principalOf(u)
+	p.SessionID = sessionID
+	return p, sqldb.Time(expires), err
 }

@@ -110,26 +110,34 @@ func badToken(why string) *errs.Error {
 	return errs.New(errs.InvalidToken, "The token is not valid: "+why+". Sign in again.")
 }
 
-// verifyNew reads a token that was not seen before. Who signed it, and how, is decided by the key with the id it names:
-// nothing else of what it says about itself is believed.
+// verifyNew reads a token that was not seen before.
 func (i *Identity) verifyNew(ctx context.Context, token string) (verifiedToken, error) {
+	kid, payload, err := i.signed(ctx, token)
+	if err != nil {
+		return verifiedToken{}, err
+	}
+	return i.readClaims(kid, payload)
+}
+
+// signed gives what a token says when one of our keys has signed it. Who signed it, and how, is decided by the key with the id
+// it names: nothing else of what it says about itself is believed.
+func (i *Identity) signed(ctx context.Context, token string) (kid string, payload []byte, err error) {
 	header, ok := readHeader(token)
 	if !ok {
-		return verifiedToken{}, badToken("it cannot be read")
+		return "", nil, badToken("it cannot be read")
 	}
 	key, ok := i.keys.Find(ctx, header.KeyID)
 	if !ok {
-		return verifiedToken{}, badToken("it is signed with an unknown key").Because(errUnknownKey)
+		return "", nil, badToken("it is signed with an unknown key").Because(errUnknownKey)
 	}
-	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.SignatureAlgorithm(key.Algorithm)})
+	parsed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.SignatureAlgorithm(key.Algorithm)})
 	if err != nil {
-		return verifiedToken{}, badToken("its header is not acceptable")
+		return "", nil, badToken("its header is not acceptable")
 	}
-	payload, err := signed.Verify(key)
-	if err != nil {
-		return verifiedToken{}, badToken("its signature does not fit")
+	if payload, err = parsed.Verify(key); err != nil {
+		return "", nil, badToken("its signature does not fit")
 	}
-	return i.readClaims(key.KeyID, payload)
+	return key.KeyID, payload, nil
 }
 
 func (i *Identity) readClaims(kid string, payload []byte) (verifiedToken, error) {

@@ -19,10 +19,15 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 
 // registerDocs serves the OpenAPI document and a page to read it with, which needs nothing from the internet.
 func registerDocs(api *restapi.API, deps Deps) {
-	api.Handle(restapi.Operation{ID: "getOpenAPI", Method: http.MethodGet, Path: "/openapi.json", Tag: "Documentation", Policy: access.Public}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	api.Handle(restapi.Operation{ID: "getOpenAPI", Method: http.MethodGet, Path: "/openapi.json", Tag: "Documentation", Policy: access.Public}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		document, err := deps.Document()
+		if err != nil {
+			api.Errors().Write(w, r, err)
+			return
+		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-cache")
-		_, _ = w.Write(deps.Document)
+		_, _ = w.Write(document)
 	}))
 	files, _ := fs.Sub(docsPage, "docspage")
 	page := http.FileServerFS(files)

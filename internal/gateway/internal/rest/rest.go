@@ -21,7 +21,8 @@ type Deps struct {
 	Blobs     blob.Store
 	Readiness *Readiness
 	Version   string
-	Document  []byte
+	// Document gives the OpenAPI document of the whole installation, as JSON.
+	Document func() ([]byte, error)
 	// CSRF gives the token that a session's writes must carry when they come with a cookie.
 	CSRF func(sessionID string) string
 	// Federation signs in through external providers.

@@ -63,6 +63,9 @@ func (app App) fields() access.Fields {
 
 // find reads an app that the caller may read; resource_not_found for any other.
 func (a *Apps) find(ctx context.Context, r sqldb.Reader, slug string) (App, error) {
+	if app, known := platformApp(slug); known {
+		return app, nil
+	}
 	app, err := get(ctx, r, slug)
 	if sqldb.IsNotFound(err) {
 		return App{}, errs.Missing(access.SubjectApps, slug)

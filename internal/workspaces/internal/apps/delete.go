@@ -12,6 +12,10 @@ import (
 // Delete removes an app with all its versions. While workspaces use it that is refused, unless it is forced: their instances
 // stay, and do nothing any more.
 func (a *Apps) Delete(ctx context.Context, slug string, force bool) error {
+	if _, known := platformApp(slug); known {
+		return errs.New(errs.PermissionDenied, "This app is part of the platform and cannot be deleted.").
+			With("action", access.ActionDelete).With("subjectType", access.SubjectApps).With("id", slug)
+	}
 	return a.DB.Tx(ctx, func(tx *sqldb.Tx) error {
 		app, err := a.deletable(ctx, tx, slug)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"atelier/internal/access"
 	"atelier/internal/dsul"
+	"atelier/internal/dsul/builtin"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 	"atelier/internal/workspaces/internal/definitions"
@@ -51,6 +52,9 @@ func (a *Apps) Instances(ctx context.Context, ref string, q store.DocumentQuery)
 
 // outline is what is known of a version of an app; nil when there is none.
 func (a *Apps) outline(ctx context.Context, r sqldb.Reader, slug, version string) (*Outline, error) {
+	if app, known := platformApp(slug); known {
+		return &app.Outline, nil
+	}
 	o, err := outline(ctx, r, slug, version)
 	if sqldb.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // there is none
@@ -61,6 +65,9 @@ func (a *Apps) outline(ctx context.Context, r sqldb.Reader, slug, version string
 // usable is outline for an instance of an app. Instances also come with archives and older versions of a workspace, where
 // nobody vets them: of an app that the caller may not read there is nothing to see.
 func (a *Apps) usable(ctx context.Context, r sqldb.Reader, slug, version string) (*Outline, error) {
+	if app, known := platformApp(slug); known {
+		return &app.Outline, nil
+	}
 	app, err := get(ctx, r, slug)
 	if sqldb.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // there is none
@@ -94,6 +101,12 @@ func (a *Apps) Vet(ctx context.Context, e *definitions.Edit, before, after *dsul
 	use := useOf(after)
 	if before != nil && useOf(before) == use {
 		return nil
+	}
+	if builtin.Taken(use.AppSlug) {
+		if _, known := platformApp(use.AppSlug); !known { // it differs in case
+			return noSuchApp(use)
+		}
+		return vetBuiltin(use)
 	}
 	if there, err := hold(ctx, e.Tx, use.AppSlug); err != nil || !there {
 		if err == nil {

@@ -12,6 +12,7 @@ import (
 	"atelier/internal/access"
 	"atelier/internal/catalogue"
 	"atelier/internal/dsul"
+	"atelier/internal/dsul/builtin"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 	"atelier/internal/workspaces"
@@ -88,6 +89,9 @@ func (a *Apps) Publish(ctx context.Context, p Publication) (app App, first bool,
 	}
 	if string(p.Description) == "null" {
 		p.Description = nil
+	}
+	if builtin.Taken(p.Slug) {
+		return App{}, false, slugTaken(p.Slug)
 	}
 	err = a.DB.Tx(ctx, func(tx *sqldb.Tx) error {
 		one := &publishing{Publication: p, a: a, tx: tx}

@@ -80,14 +80,18 @@ func (a *Apps) Get(ctx context.Context, slug, version string) (App, error) {
 		}
 		app.Version = version
 	}
+	if app.Versions != nil { // of a built-in app
+		return app, nil
+	}
 	app.Versions, err = versions(ctx, a.DB, slug)
 	return app, err
 }
 
 // Versions lists the versions of an app, the newest first.
 func (a *Apps) Versions(ctx context.Context, slug string) ([]Version, error) {
-	if _, err := a.find(ctx, a.DB, slug); err != nil {
-		return nil, err
+	app, err := a.find(ctx, a.DB, slug)
+	if err != nil || app.Versions != nil { // those of a built-in app are known
+		return app.Versions, err
 	}
 	return versions(ctx, a.DB, slug)
 }

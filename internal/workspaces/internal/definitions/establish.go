@@ -57,7 +57,7 @@ func (d *Definitions) firstDocuments(ctx context.Context, tx *sqldb.Tx, w worksp
 			return err
 		}
 		stored := store.Document{
-			Path: string(doc.Kind), Ext: ".yml", Hash: hash, Size: int64(len(doc.Text)), Revision: w.Revision, Summary: string(summary),
+			Path: string(doc.Kind), Ext: ".yml", Hash: hash, Size: int64(len(doc.Text)), Revision: w.Revision, Summary: string(summary), Registered: registers(doc),
 			CreatedAt: w.UpdatedAt, CreatedBy: w.UpdatedBy, UpdatedAt: w.UpdatedAt, UpdatedBy: w.UpdatedBy,
 		}
 		if err := store.PutDocument(ctx, tx, w.ID, stored); err != nil {

@@ -51,7 +51,7 @@ func (d *Definitions) append(ctx context.Context, tx *sqldb.Tx, records ...bus.R
 
 // record makes an event. What makes it too large is left out: whoever needs it reads the document.
 func (d *Definitions) record(ctx context.Context, workspaceID string, f fact) (bus.Record, error) {
-	record, err := envelope.Native(ctx, service, workspaceID, f)
+	record, err := envelope.NativeFrom(ctx, service, workspaceID, f, originOf(f))
 	if err != nil || !d.tooLarge(record) {
 		return record, err
 	}
@@ -59,7 +59,18 @@ func (d *Definitions) record(ctx context.Context, workspaceID string, f fact) (b
 	if err != nil {
 		return record, err
 	}
-	return envelope.Native(ctx, service, workspaceID, short)
+	return envelope.NativeFrom(ctx, service, workspaceID, short, originOf(f))
+}
+
+// originOf is the app instance that an event is about, so that it can be found without reading what the event says.
+func originOf(f fact) (from envelope.Origin) {
+	switch f := f.(type) {
+	case *catalogue.AppInstance:
+		from.AppSlug, from.AppInstanceFullSlug = f.AppSlug, f.Slug
+	case *catalogue.AppUninstalled:
+		from.AppSlug, from.AppInstanceFullSlug = f.AppSlug, f.Slug
+	}
+	return from
 }
 
 // small is how much of JSON never makes an event too large.

@@ -1,6 +1,8 @@
 package definitions
 
 import (
+	"strings"
+
 	"go.yaml.in/yaml/v3"
 
 	"atelier/internal/dsul"
@@ -40,6 +42,12 @@ func Labels(index *dsul.Document) []string {
 		}
 	}
 	return labels
+}
+
+// registers tells that a document is the index of a workspace that lets others find it.
+func registers(doc *dsul.Document) bool {
+	said := doc.Get("registerWorkspace")
+	return doc.Kind == dsul.Index && said != nil && dsul.Tag(said) == "!!bool" && strings.EqualFold(said.Value, "true")
 }
 
 func textOf(n *yaml.Node) string {

@@ -21,13 +21,29 @@ func place(workspaceID, name string, version int64) string {
 // the operator gives in WORKSPACE_SECRET_{slug}_{name}. The platform's own names are not among them. It is for services, on
 // behalf of the workspace: no caller is checked.
 func (s *Secrets) Values(ctx context.Context, r sqldb.Reader, w workspaces.Workspace) (map[string]vault.Secret, error) {
+	values, err := s.open(ctx, r, w, func(name string) bool { return !Reserved(name) })
+	if err != nil {
+		return nil, err
+	}
+	given := s.given(w)
+	maps.Copy(given, values)
+	return given, nil
+}
+
+// System gives the platform's own settings of a workspace by their names. It is for services alone.
+func (s *Secrets) System(ctx context.Context, r sqldb.Reader, w workspaces.Workspace) (map[string]vault.Secret, error) {
+	return s.open(ctx, r, w, Reserved)
+}
+
+// open gives the stored values whose names fulfil a condition.
+func (s *Secrets) open(ctx context.Context, r sqldb.Reader, w workspaces.Workspace, wanted func(name string) bool) (map[string]vault.Secret, error) {
 	stored, err := sealed(ctx, r, w.ID)
 	if err != nil {
 		return nil, err
 	}
-	values := s.given(w)
+	values := make(map[string]vault.Secret, len(stored))
 	for _, one := range stored {
-		if Reserved(one.name) {
+		if !wanted(one.name) {
 			continue
 		}
 		plain, err := s.Vault.Open(place(w.ID, one.name, one.version), one.Sealed)

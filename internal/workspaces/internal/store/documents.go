@@ -21,7 +21,9 @@ type Document struct {
 	// ObjectID is the id of a page.
 	ObjectID string
 	// Summary is what lists show, as JSON.
-	Summary              string
+	Summary string
+	// Registered tells that it is the index of a workspace that lets others find it. It is written, not read.
+	Registered           bool
 	CreatedAt, UpdatedAt time.Time
 	CreatedBy, UpdatedBy string
 }
@@ -106,13 +108,13 @@ func ListDocuments(ctx context.Context, r sqldb.Reader, workspaceID string, q Do
 // PutDocument stores a document in the place of the one with its path.
 func PutDocument(ctx context.Context, tx *sqldb.Tx, workspaceID string, d Document) error {
 	asked := d.asked()
-	_, err := tx.Exec(ctx, `INSERT INTO ws_documents (workspace_id, folded, `+documentColumns+`, app_slug, search, labels)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+	_, err := tx.Exec(ctx, `INSERT INTO ws_documents (workspace_id, folded, `+documentColumns+`, app_slug, search, labels, registered)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
 		ON CONFLICT (workspace_id, path) DO UPDATE SET ext = excluded.ext, hash = excluded.hash, size = excluded.size, revision = excluded.revision,
 			summary = excluded.summary, updated_at = excluded.updated_at, updated_by = excluded.updated_by, app_slug = excluded.app_slug,
-			search = excluded.search, labels = excluded.labels`,
+			search = excluded.search, labels = excluded.labels, registered = excluded.registered`,
 		workspaceID, strings.ToLower(d.Path), d.Path, d.Ext, d.Hash, d.Size, d.Revision, d.ObjectID, d.Summary,
-		sqldb.Millis(d.CreatedAt), d.CreatedBy, sqldb.Millis(d.UpdatedAt), d.UpdatedBy, asked.appSlug, asked.search, asked.labels)
+		sqldb.Millis(d.CreatedAt), d.CreatedBy, sqldb.Millis(d.UpdatedAt), d.UpdatedBy, asked.appSlug, asked.search, asked.labels, oneIf(d.Registered))
 	return err
 }
 

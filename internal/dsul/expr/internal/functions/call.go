@@ -14,6 +14,9 @@ type Env struct {
 	// Lookup returns the value of a variable by its first name, value.Undefined without one. The values it gives are
 	// those of package value, and are not changed while an expression runs.
 	Lookup func(name string) any
+	// Path returns what a variable holds at some keys. Without it the keys are followed from what Lookup gives; with it a
+	// large variable need not be handed out whole for one of its parts.
+	Path func(name string, keys []string) any
 	// Now is the time.
 	Now func() time.Time
 	// Random returns random bits.

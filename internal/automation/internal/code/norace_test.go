@@ -1,0 +1,5 @@
+//go:build !race
+
+package code_test
+
+const racing = false

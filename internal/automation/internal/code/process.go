@@ -1,0 +1,197 @@
+package code
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"atelier/internal/automation/internal/code/wire"
+)
+
+// process is a worker. One call at a time uses it; whoever kills it may be another one.
+type process struct {
+	number  uint64 // in the order of starting
+	proc    *os.Process
+	in, out *os.File
+	reader  *bufio.Reader
+	gone    chan struct{} // closed when the process has ended
+	ended   sync.Once
+
+	// What it is for; set once, under the lock of the pool.
+	tenant *tenant
+	owner  string
+	// idleSince is when it was last used, under the lock of the pool.
+	idleSince time.Time
+	// Of the call that has it: what functions it knows, how many calls it had and how long they took.
+	library *library
+	calls   uint64
+	worked  time.Duration
+}
+
+// kill ends the process at once. Its owner hears of it through gone.
+func (p *process) kill() { _ = p.proc.Kill() } // it fails only when the process has ended
+
+// end has an idle process end: it sees that nobody will ask it again.
+func (p *process) end() { p.ended.Do(func() { _ = p.in.Close() }) }
+
+// start starts a worker and waits until it is ready. Where namespaces are not allowed it does without.
+func (c *Code) start() (*process, error) {
+	c.mu.Lock()
+	known := c.isolated
+	c.mu.Unlock()
+	if c.deps.Program.Plain || (known != nil && !*known) {
+		return c.launch(false)
+	}
+	p, err := c.launch(true)
+	if err == nil || known != nil {
+		c.settleIsolation(true, err == nil, nil)
+		return p, err
+	}
+	reason := err
+	p, err = c.launch(false)
+	c.settleIsolation(false, err == nil, reason)
+	return p, err
+}
+
+// settleIsolation remembers what the first process has shown, and says once which shields there are not.
+func (c *Code) settleIsolation(isolated, works bool, reason error) {
+	c.mu.Lock()
+	first := c.isolated == nil && works
+	if first {
+		c.isolated = &isolated
+	}
+	c.mu.Unlock()
+	if first && !isolated {
+		c.deps.Log.Warn("custom code runs without namespaces of its own: the system does not allow them", "error", reason)
+	}
+}
+
+func (c *Code) launch(isolated bool) (*process, error) {
+	p, err := c.spawn(isolated)
+	if err != nil {
+		return nil, fmt.Errorf("start a worker: %w", err)
+	}
+	var ready wire.Ready
+	_, err = c.guard(context.Background(), p, startLimit, func() ([]byte, error) {
+		setup := wire.Setup{
+			Version: wire.Version, Heap: c.limits.Heap, Output: c.limits.Output, Request: c.limits.Request + requestRoom, Isolated: isolated,
+		}
+		if err := wire.Write(p.in, setup, nil); err != nil {
+			return nil, err
+		}
+		return wire.Read(p.reader, readyLimit, &ready)
+	})
+	if err == nil && ready.Version != wire.Version {
+		err = wire.ErrFrame
+	}
+	if err != nil {
+		p.kill()
+		<-p.gone
+		return nil, fmt.Errorf("a worker does not answer: %w", err)
+	}
+	c.mu.Lock()
+	c.shields = ready.Shields
+	c.mu.Unlock()
+	return p, nil
+}
+
+const (
+	readyLimit  = 4096
+	requestRoom = 1 << 20 // what a frame may have beside parameters and code
+)
+
+// spawn starts the process and has somebody wait for its end.
+func (c *Code) spawn(isolated bool) (*process, error) {
+	c.closing.Do(keepFiles)
+	childIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, childIn.Close(), in.Close())
+	}
+	nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, errors.Join(err, childIn.Close(), in.Close(), out.Close(), childOut.Close())
+	}
+	program, err := c.deps.Program.orThis()
+	if err == nil {
+		var proc *os.Process
+		proc, err = os.StartProcess(program.Path, program.Args, &os.ProcAttr{
+			Dir: "/", Env: []string{}, Files: []*os.File{childIn, childOut, nowhere}, Sys: attributes(isolated),
+		})
+		if err == nil {
+			p := &process{proc: proc, in: in, out: out, reader: bufio.NewReader(out), gone: make(chan struct{})}
+			c.own(p)
+			return p, errors.Join(childIn.Close(), childOut.Close(), nowhere.Close())
+		}
+	}
+	return nil, errors.Join(err, childIn.Close(), in.Close(), out.Close(), childOut.Close(), nowhere.Close())
+}
+
+// own has somebody wait for the end of a process, and gives up what belongs to it.
+func (c *Code) own(p *process) {
+	c.mu.Lock()
+	c.started++
+	p.number = c.started
+	c.mu.Unlock()
+	c.running.Go(func() {
+		_, _ = p.proc.Wait() // how it ended does not matter
+		p.end()
+		_ = p.out.Close()
+		close(p.gone)
+	})
+}
+
+// orThis is the program, by default this one.
+func (p Program) orThis() (Program, error) {
+	if p.Path == "" {
+		path, err := ownProgram()
+		if err != nil {
+			return p, err
+		}
+		p.Path = path
+	}
+	if len(p.Args) == 0 {
+		p.Args = []string{"atelier", "worker"}
+	}
+	return p, nil
+}
+
+// Why a process was killed while it worked.
+var (
+	errDeadline = errors.New("it took too long")
+	errGone     = errors.New("the process has ended")
+)
+
+// guard does something with a process that may hang, and kills the process when the time is up or nobody waits any more.
+func (c *Code) guard(ctx context.Context, p *process, limit time.Duration, do func() ([]byte, error)) ([]byte, error) {
+	timer := c.deps.Clock.NewTimer(limit)
+	defer timer.Stop()
+	done, reason := make(chan struct{}), make(chan error, 1)
+	go func() {
+		var why error
+		select {
+		case <-done:
+			reason <- nil
+			return
+		case <-timer.C():
+			why = errDeadline
+		case <-ctx.Done():
+			why = ctx.Err()
+		}
+		p.kill()
+		reason <- why
+	}()
+	body, err := do()
+	close(done)
+	if why := <-reason; why != nil {
+		return nil, why // whatever came in the last moment: the process is not there any more
+	}
+	return body, err
+}

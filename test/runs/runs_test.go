@@ -1,0 +1,202 @@
+// Package runs_test lets events start automations while the server is killed again and again. In the end every event has had each of
+// its effects exactly once.
+package runs_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"atelier/test/internal/house"
+)
+
+const (
+	writers = 8
+	batch   = 50
+)
+
+// TestKilledAtRandom emits RUNS_EVENTS events while the server is killed RUNS_KILLS times. Each starts two automations: one emits an event
+// and writes a record, the other counts in the global context.
+func TestKilledAtRandom(t *testing.T) {
+	t.Parallel()
+	events, kills, seed := number(t, "RUNS_EVENTS", 2_000), number(t, "RUNS_KILLS", 3), number(t, "RUNS_SEED", int(rand.Int32()))
+	t.Logf("seed %d", seed)
+	moments := rand.New(rand.NewPCG(uint64(seed), 0))
+	h := house.New(t, time.Hour, "AUTOMATION_QUEUE=1000000")
+	h.Start()
+	h.SignIn()
+	workspace := prepare(h)
+	began := time.Now()
+	load := &load{h: h, path: "/v2/workspaces/" + workspace + "/events", total: events}
+	load.start()
+	for kill := range kills {
+		at := events * (2*kill + 1 + moments.IntN(2)) / (2 * kills)
+		for load.sent.Load() < int64(min(at, events-1)) && h.Pause(time.Millisecond) {
+		}
+		h.Kill()
+		h.Start()
+	}
+	load.wait.Wait()
+	for kill := 0; kill < 2 && !t.Failed(); kill++ { // also while only what is left is being done
+		h.Pause(time.Duration(50+moments.IntN(300)) * time.Millisecond)
+		h.Kill()
+		h.Start()
+	}
+	check(t, h, workspace)
+	t.Logf("%d events over %d kills in %v, %d requests without an answer", events, kills+2, time.Since(began).Round(time.Second), load.cut.Load())
+}
+
+func prepare(h *house.House) string {
+	var workspace struct{ ID string }
+	h.Must(http.MethodPost, "/v2/workspaces", map[string]any{"name": "Runs"}, &workspace)
+	path := "/v2/workspaces/" + workspace.ID
+	module := func(function string, parameters map[string]any) map[string]any {
+		return map[string]any{"run": map[string]any{"module": "collections", "function": function, "parameters": parameters}}
+	}
+	set := func(name string, value any) map[string]any {
+		return map[string]any{"set": map[string]any{"name": name, "value": value}}
+	}
+	for _, a := range []map[string]any{
+		{"slug": "schema", "when": map[string]any{"endpoint": true}, "do": []any{
+			module("updateSchema", map[string]any{"collection": "done", "properties": map[string]any{"event": map[string]any{"type": "string"}}}),
+		}},
+		{"slug": "effects", "when": map[string]any{"events": []string{"tick"}}, "do": []any{
+			map[string]any{"emit": map[string]any{"event": "effect", "payload": map[string]any{"of": "{{id}}"}}},
+			module("create", map[string]any{"collection": "done", "data": map[string]any{"event": "{{id}}"}}),
+		}},
+		{"slug": "counts", "when": map[string]any{"events": []string{"tick"}}, "do": []any{set("global.n", "{% {{global.n}} + 1 %}")}},
+		{"slug": "begin", "when": map[string]any{"endpoint": true}, "do": []any{set("global.n", 0)}},
+		{"slug": "figures", "when": map[string]any{"endpoint": true}, "do": []any{
+			map[string]any{"run": map[string]any{"module": "collections", "function": "count", "parameters": map[string]any{"collection": "done", "query": map[string]any{}}, "output": "records"}},
+			map[string]any{"run": map[string]any{"module": "collections", "function": "distinct", "parameters": map[string]any{"collection": "done", "query": map[string]any{}, "field": "event"}, "output": "events"}},
+		}, "output": map[string]any{"records": "{{records}}", "events": "{{events.length}}", "count": "{{global.n}}"}},
+	} {
+		a["name"] = a["slug"]
+		h.Must(http.MethodPost, path+"/automations", a, nil)
+	}
+	h.Must(http.MethodPost, path+"/webhooks/schema", map[string]any{}, nil)
+	h.Must(http.MethodPost, path+"/webhooks/begin", map[string]any{}, nil)
+	return workspace.ID
+}
+
+// load emits events from several writers. A request without an answer is sent again with its key.
+type load struct {
+	h     *house.House
+	path  string
+	total int
+	next  atomic.Int64
+	sent  atomic.Int64
+	cut   atomic.Int64
+	wait  sync.WaitGroup
+}
+
+func (l *load) start() {
+	for range writers {
+		l.wait.Go(func() {
+			for {
+				from := int(l.next.Add(batch)) - batch
+				if from >= l.total {
+					return
+				}
+				l.send(from, min(batch, l.total-from))
+			}
+		})
+	}
+}
+
+func (l *load) send(from, n int) {
+	events := make([]any, n)
+	for i := range events {
+		events[i] = map[string]any{"type": "tick", "payload": map[string]any{"n": from + i}}
+	}
+	for {
+		status, _, err := l.h.Call(http.MethodPost, l.path, "tick-"+strconv.Itoa(from), map[string]any{"events": events})
+		if err == nil && (status < http.StatusMultipleChoices || status == http.StatusConflict) { // conflict: it was stored, its answer was not
+			l.sent.Add(int64(n))
+			return
+		}
+		l.cut.Add(1)
+		if !l.h.Pause(20 * time.Millisecond) {
+			return
+		}
+	}
+}
+
+// check waits until all is done and compares.
+func check(t *testing.T, h *house.House, workspace string) {
+	t.Helper()
+	ticks := read(h, workspace, "tick")
+	var figures struct{ Records, Events, Count int }
+	var effects map[string]int
+	for patience := 0; ; patience++ {
+		h.Must(http.MethodPost, "/v2/workspaces/"+workspace+"/webhooks/figures", map[string]any{}, &figures)
+		if done := figures.Events >= len(ticks) && figures.Count >= len(ticks); done || patience == 600 {
+			if effects = read(h, workspace, "effect"); len(effects) >= len(ticks) || patience == 600 {
+				break
+			}
+		}
+		if !h.Pause(200 * time.Millisecond) {
+			t.Fatal("it took too long")
+		}
+	}
+	if figures.Records != len(ticks) || figures.Events != len(ticks) || figures.Count != len(ticks) {
+		t.Errorf("%d events gave %d records of %d events and counted %d", len(ticks), figures.Records, figures.Events, figures.Count)
+	}
+	for id := range ticks {
+		if effects[id] != 1 {
+			t.Errorf("%s had its effect %d times", id, effects[id])
+		}
+		delete(effects, id)
+	}
+	if len(effects) > 0 {
+		t.Errorf("%d effects without an event", len(effects))
+	}
+}
+
+// read gives the stored events of a type: how often there is one for each id, which is what an effect says it is of.
+func read(h *house.House, workspace, eventType string) map[string]int {
+	found := map[string]int{}
+	path := fmt.Sprintf("/v2/workspaces/%s/events?types=%s&limit=1000", workspace, eventType)
+	for before := ""; ; {
+		var answer struct {
+			Result struct {
+				Events []struct {
+					ID      string
+					Payload struct{ Of string }
+				}
+			}
+		}
+		h.Must(http.MethodGet, path+before, nil, &answer)
+		page := answer.Result.Events
+		for _, event := range page {
+			if event.Payload.Of != "" {
+				found[event.Payload.Of]++
+			} else {
+				found[event.ID]++
+			}
+		}
+		if len(page) == 0 {
+			return found
+		}
+		before = "&beforeId=" + page[len(page)-1].ID
+	}
+}
+
+func number(t *testing.T, variable string, preset int) int {
+	t.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return preset
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		t.Fatalf("%s must be a number from 0", variable)
+	}
+	return n
+}
