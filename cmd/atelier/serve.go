@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"atelier/internal/app"
+	automation "atelier/internal/automation/service"
 	"atelier/internal/clock"
 	"atelier/internal/config"
 	"atelier/internal/ident"
@@ -59,7 +60,7 @@ func serve(ctx context.Context, opts app.Options) error {
 
 func options(cfg config.Config, p process) app.Options {
 	return app.Options{
-		Config: cfg, Version: version, Log: logger(cfg, p.err), Terminal: p.out, Clock: clock.System{}, IDs: ident.Source{},
+		Config: cfg, Version: version, Log: logger(cfg, p.err), Terminal: p.out, Clock: clock.System{}, IDs: ident.Source{}, Worker: automation.ThisProgram(),
 		Lookup:  func(name string) string { return lookup(p.environ, name) },
 		Environ: func(prefix string) map[string]string { return begin(p.environ, prefix) },
 	}

@@ -38,7 +38,7 @@ type Options struct {
 	IDs     ident.Source
 	// Listener, when set, is used instead of the configured address.
 	Listener net.Listener
-	// Worker is the program that runs custom code; the zero value is this very program.
+	// Worker is the program that runs custom code; without one there is none.
 	Worker automation.Worker
 }
 

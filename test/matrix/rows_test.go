@@ -42,7 +42,7 @@ type row struct {
 // rows is the matrix, by method and path. An operation without a row fails the test.
 func rows() map[string]row {
 	all := map[string]row{}
-	for _, part := range []map[string]row{publicRows(), protocolRows(), pageRows(), accountRows(), adminRows(), workspaceRows(), definitionRows(), fileRows(), appRows(), shownRows(), archiveRows(), bulkRows(), gitRows(), versioningRows(), webhookRows()} {
+	for _, part := range []map[string]row{publicRows(), protocolRows(), pageRows(), accountRows(), adminRows(), workspaceRows(), definitionRows(), fileRows(), appRows(), shownRows(), archiveRows(), bulkRows(), gitRows(), versioningRows(), webhookRows(), automationRows()} {
 		maps.Copy(all, part)
 	}
 	return all

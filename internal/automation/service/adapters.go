@@ -12,6 +12,7 @@ import (
 	"atelier/internal/automation/internal/code"
 	"atelier/internal/automation/internal/collections"
 	"atelier/internal/automation/internal/contexts"
+	"atelier/internal/automation/internal/machine"
 	"atelier/internal/automation/internal/model"
 	"atelier/internal/automation/internal/modules/secrets"
 	"atelier/internal/automation/internal/runs"
@@ -82,15 +83,16 @@ func written(v any) any {
 	return json.RawMessage(text)
 }
 
-// apiKey gives the API key of a workspace by its name. Keys are kept as digests: those that automations use are secrets of the
-// workspace with the same name.
-func (s *Service) apiKey(ctx context.Context, workspaceID, name string) (string, error) {
-	m, err := s.models.Of(ctx, workspaceID)
+// keyToken gives a token that acts with the key of a role for automations; empty when there is no such role.
+func (s *Service) keyToken(f *machine.Frame, name string) (string, error) {
+	key, err := access.RoleKey(f.Context(), s.deps.DB, f.Run().Root.WorkspaceID, name)
+	if errs.CodeOf(err) == errs.NotFound {
+		return "", nil
+	}
 	if err != nil {
 		return "", err
 	}
-	text, _ := m.Root.Secrets.Get(name).(string)
-	return text, nil
+	return s.tokens.KeyToken(f, key)
 }
 
 // tidy removes expired secrets and what workspaces have left that are gone for good.

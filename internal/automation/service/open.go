@@ -71,7 +71,7 @@ func (s *Service) openRooms() {
 	s.secrets = secrets.New(secrets.Deps{DB: deps.DB, Vault: deps.Vault, Clock: deps.Clock, IDs: deps.IDs, Access: deps.Access})
 	s.collections = collections.New(collections.Deps{
 		DB: deps.DB, Clock: deps.Clock, IDs: deps.IDs, Announce: s.announce,
-		Limits: collections.Limits{Records: int64(cfg.CollectionRecords), Bytes: int64(cfg.CollectionBytes)},
+		Limits: quotas(cfg),
 	})
 	s.code = code.New(code.Deps{
 		Log: deps.Log, Clock: deps.Clock, DB: deps.DB, Program: deps.Worker,
@@ -95,7 +95,7 @@ func (s *Service) openFetch() error {
 	s.fetch = fetch.New(fetch.Deps{
 		Network: deps.Network, Platform: deps.Platform, Clock: deps.Clock, Tracer: deps.Tracer, APIURL: cfg.PublicURL(), UserAgent: cfg.FetchAgent,
 		Forbidden: cfg.FetchForbidden, MaxRetries: cfg.FetchRetries, RetryStatus: statuses, Timeout: cfg.FetchTimeout, MaxBody: largestAnswer,
-		Secrets: s.secrets, Token: s.tokens.Token, ForwardToken: s.tokens.ForwardToken, APIKey: s.apiKey, Emit: s.signals.Stream,
+		Secrets: s.secrets, Token: s.tokens.Token, ForwardToken: s.tokens.ForwardToken, KeyToken: s.keyToken, Emit: s.signals.Stream,
 	})
 	return nil
 }
@@ -159,6 +159,13 @@ func (s *Service) openRuns() error {
 	return nil
 }
 
+// quotas are what a workspace may keep in collections.
+func quotas(cfg config.Config) collections.Limits {
+	allowed := collections.DefaultLimits()
+	allowed.Records, allowed.Bytes = int64(cfg.CollectionRecords), int64(cfg.CollectionBytes)
+	return allowed
+}
+
 func throttles(cfg config.Config) throttle.Settings {
 	return throttle.Settings{Disabled: cfg.ThrottleOff, Rates: map[string]throttle.Rate{
 		machine.ThrottleAutomations: {PerSecond: float64(cfg.ThrottleRuns), Burst: cfg.ThrottleRunsBurst},
@@ -185,5 +192,5 @@ func requestLimits(cfg config.Config) webhook.Limits {
 func testLimits() webhook.Limits { return webhook.TestLimits() }
 
 func answers(deps Deps) webhook.Options {
-	return webhook.Options{Clock: deps.Clock, KeepAliveFloor: deps.Config.SSEKeepAlive, Cookies: []string{"access-token", deps.Config.SessionCookieName}}
+	return webhook.Options{Clock: deps.Clock, KeepAliveFloor: deps.Config.SSEKeepAlive, Cookies: []string{"access-token", deps.Config.SessionCookieName, "_interactionv2", "_signin"}}
 }

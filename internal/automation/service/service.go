@@ -73,12 +73,15 @@ type Deps struct {
 	Environ func(prefix string) map[string]string
 	// Alone tells that no other process uses the database.
 	Alone bool
-	// Worker is the program that runs custom code: this one when it is empty.
-	Worker code.Program
+	// Worker is the program that runs custom code; without one there is none.
+	Worker Worker
 }
 
 // Worker is a program that runs custom code.
 type Worker = code.Program
+
+// ThisProgram is the program that runs, as a worker.
+func ThisProgram() Worker { return code.ThisProgram() }
 
 // Service is the running service.
 type Service struct {

@@ -54,10 +54,10 @@ func NewDefinitions(deps DefinitionsDeps) *Definitions {
 	return &Definitions{db: deps.DB, kept: kept, reader: &assemble.Reader{Secrets: sealed, Environ: deps.Environ}}
 }
 
-// Stamp tells whether anything has changed of which a tree with these apps is made: it differs from the tree's own then. It is
+// Stamp tells whether anything has changed of which a tree of these apps is made: it differs from the tree's own then. It is
 // one query. A workspace that does not exist is resource_not_found; one in the bin does.
-func (d *Definitions) Stamp(ctx context.Context, workspaceID string, apps []string) (assembly.Stamp, error) {
-	return assemble.Stamp(ctx, d.db, workspaceID, apps)
+func (d *Definitions) Stamp(ctx context.Context, workspaceID string, of []string) (assembly.Stamp, error) {
+	return assemble.Stamp(ctx, d.db, workspaceID, of)
 }
 
 // Load reads a workspace with everything that it is made of.

@@ -24,7 +24,8 @@ type Deps struct {
 	// Allow is asked before somebody deploys or runs functions through the API; nil allows everything.
 	Allow  func(ctx context.Context, workspaceID, action string) error
 	Limits Limits
-	// Program is what is started as a worker; the zero value is this very program.
+	// Program is what is started as a worker. The zero value is none, and nothing runs: a program that is no worker must not be
+	// started as one.
 	Program Program
 }
 
@@ -42,8 +43,12 @@ type Limits struct {
 	Idle              time.Duration
 }
 
+// ThisProgram is the program that runs, which serves as a worker when its first argument is worker.
+func ThisProgram() Program { return Program{Args: []string{"atelier", "worker"}} }
+
 // Program is a program that serves as a worker.
 type Program struct {
+	// Path is its file, this program's own when it is empty; Args is what it is called by, and its arguments.
 	Path string
 	Args []string
 	// Plain starts it without namespaces of its own, as where the system does not allow them.
@@ -94,6 +99,7 @@ type Code struct {
 	// alive is how many processes there are, those that are being started among them.
 	alive   int
 	started uint64 // how many were ever started
+	wanted  bool   // somebody has called: before that no process is kept ready
 	queue   []*waiter
 	stopped bool
 	// isolated is what was found out about namespaces: nil before the first process.
@@ -114,7 +120,7 @@ func New(deps Deps) *Code {
 	}
 }
 
-// Start keeps spare processes ready from now on.
+// Start keeps spare processes ready from the first call on.
 func (c *Code) Start(context.Context) error {
 	c.running.Go(c.keep)
 	return nil
@@ -212,7 +218,7 @@ func (c *Code) endIdle() {
 func (c *Code) fillSpares() {
 	for {
 		c.mu.Lock()
-		enough := c.stopped || len(c.spares) >= c.limits.Spares || c.alive >= c.limits.Processes
+		enough := !c.wanted || c.stopped || len(c.spares) >= c.limits.Spares || c.alive >= c.limits.Processes
 		if !enough {
 			c.alive++
 		}

@@ -49,6 +49,10 @@ func (c *Code) acquire(ctx context.Context, workspaceID, owner string) (*process
 		c.mu.Unlock()
 		return nil, errStopped
 	}
+	if !c.wanted {
+		c.wanted = true
+		c.rouse()
+	}
 	t := c.tenants[workspaceID]
 	if t == nil {
 		t = &tenant{id: workspaceID, processes: map[*process]bool{}}

@@ -11,6 +11,7 @@ import (
 
 	"atelier/internal/automation/internal/code"
 	"atelier/internal/automation/internal/machine"
+	"atelier/internal/clock"
 )
 
 const sleepy = "await new Promise(r => setTimeout(r, 400)); return 1"
@@ -22,7 +23,7 @@ func until(t *testing.T, what string, true func() bool) {
 		if true() {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
+		<-clock.System{}.NewTimer(10 * time.Millisecond).C()
 	}
 	t.Fatalf("it never happens: %s", what)
 }

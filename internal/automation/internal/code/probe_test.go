@@ -82,7 +82,7 @@ func said(err error) string {
 }
 
 func readsEnvironment() string {
-	if all := os.Environ(); len(all) > 0 {
+	if all := os.Environ(); len(all) > 0 { //nolint:forbidigo // what a worker finds there is the question
 		return "IT WORKED: " + strings.Join(all, " ")
 	}
 	return "nothing there"

@@ -150,6 +150,9 @@ func (c *Code) own(p *process) {
 
 // orThis is the program, by default this one.
 func (p Program) orThis() (Program, error) {
+	if len(p.Args) == 0 {
+		return p, errNoWorker
+	}
 	if p.Path == "" {
 		path, err := ownProgram()
 		if err != nil {
@@ -157,11 +160,11 @@ func (p Program) orThis() (Program, error) {
 		}
 		p.Path = path
 	}
-	if len(p.Args) == 0 {
-		p.Args = []string{"atelier", "worker"}
-	}
 	return p, nil
 }
+
+// errNoWorker says that nothing can serve as a worker.
+var errNoWorker = errors.New("this process has no program for workers")
 
 // Why a process was killed while it worked.
 var (

@@ -50,7 +50,7 @@ func newCache(bytes int) *cache {
 	return &cache{
 		seed: maphash.MakeSeed(),
 		entries: otter.Must(&otter.Options[key, *entry]{
-			MaximumWeight: uint64(max(bytes, 0)), //nolint:gosec // not negative
+			MaximumWeight: uint64(max(bytes, 0)),
 			Weigher: func(_ key, e *entry) uint32 {
 				return uint32(overhead + 4*e.size) //nolint:gosec,mnd // bounded by what is accepted; values take more than their JSON
 			},

@@ -157,4 +157,3 @@ func (s *scopes) config(home *machine.Home) any {
 	}
 	return home.Config
 }
-

@@ -1,6 +1,7 @@
 package contexts_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -32,11 +33,12 @@ func TestComputedRun(t *testing.T) {
 		run := k.run(k.store, access.Principal{Kind: access.User, UserID: "ann", SessionID: "s-ann", Scopes: []string{"webhooks"}})
 		run.Trigger = catalogue.Trigger{Type: "event", Value: "order", ID: "1-1"}
 		run.IP, run.SourceWorkspaceID, run.AuthenticatedWorkspaceID, run.SocketID = "203.0.113.9", "src", "aut", "sock"
-		forge := "do:\n"
+		var forge strings.Builder
+		forge.WriteString("do:\n")
 		for _, name := range []string{"date", "ip", "depth", "trigger", "authenticatedWorkspaceId", "appSlug", "permissions", "mine"} {
-			forge += "  - set: {name: run." + name + ", value: forged}\n"
+			forge.WriteString("  - set: {name: run." + name + ", value: forged}\n")
 		}
-		k.want(k.do(run, forge+"output: '{{run}}'"), `{"mine":"forged","date":"2026-05-01T12:00:00.000Z","correlationId":"correlation-1","depth":1,"automationSlug":"main",`+
+		k.want(k.do(run, forge.String()+"output: '{{run}}'"), `{"mine":"forged","date":"2026-05-01T12:00:00.000Z","correlationId":"correlation-1","depth":1,"automationSlug":"main",`+
 			`"trigger":{"type":"event","value":"order","id":"1-1"},"socketId":"sock","ip":"203.0.113.9","sourceWorkspaceId":"src","authenticatedWorkspaceId":"aut","scopes":["webhooks"]}`)
 		k.clock.Advance(time.Second)
 		k.want(k.do(run, "do: []\noutput: '{{run.date}}'"), `"2026-05-01T12:00:01.000Z"`)

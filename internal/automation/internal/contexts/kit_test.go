@@ -36,7 +36,7 @@ func (j *journal) Once(ctx context.Context, place string, do func(context.Contex
 	known := j.done[place]
 	j.mu.Unlock()
 	if known && j.survives {
-		return nil, nil
+		return value.Undefined{}, nil
 	}
 	err = j.db.Tx(ctx, func(tx *sqldb.Tx) (err error) {
 		out, err = do(ctx, tx)

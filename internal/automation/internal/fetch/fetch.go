@@ -48,8 +48,9 @@ type Deps struct {
 	Secrets Secrets
 	// Token gives the run's token for the platform, ForwardToken that of the workspace that called the run. Nil gives none.
 	Token, ForwardToken func(f *machine.Frame) (jwt string, err error)
-	// APIKey gives the API key of a workspace by its name, and an empty text when there is none.
-	APIKey func(ctx context.Context, workspaceID, name string) (string, error)
+	// KeyToken gives a token for the platform that acts with an API key of the workspace, by its name, and an empty text when
+	// there is none.
+	KeyToken func(f *machine.Frame, name string) (jwt string, err error)
 	// Emit emits an event of the automation, for answers that stream. It is called many times at one place of a run, so it
 	// must not take the place as the name of one effect.
 	Emit func(f *machine.Frame, eventType string, payload any, target, options *value.Object) error

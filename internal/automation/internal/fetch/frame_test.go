@@ -126,8 +126,8 @@ func TestCredentials(t *testing.T) {
 			return "jwt" + string(rune('0'+tokens)), nil
 		}
 		d.ForwardToken = func(*machine.Frame) (string, error) { return "forwarded", nil }
-		d.APIKey = func(_ context.Context, workspaceID, name string) (string, error) {
-			if workspaceID != "wks1234" || name != "editor" {
+		d.KeyToken = func(_ *machine.Frame, name string) (string, error) {
+			if name != "editor" {
 				return "", nil
 			}
 			return "key-1", nil
@@ -138,7 +138,7 @@ func TestCredentials(t *testing.T) {
 		{"the token of the run", ``, "", "Bearer jwt1|"},
 		{"a fresh token for each attempt", ``, "?busy", "Bearer jwt2|"},
 		{"an own header", `"headers":{"authorization":"Bearer own"}`, "", "Bearer own|"},
-		{"an API key by its name", `"svcApiKey":{"name":"editor"}`, "", "|key-1"},
+		{"an API key by its name", `"svcApiKey":{"name":"editor"}`, "", "Bearer key-1|"},
 		{"an own API key", `"headers":{"x-svc-api-key":"own"}`, "", "|own"},
 		{"the calling workspace", `"auth":{"svc":{"forwardWorkspaceAuth":true}}`, "", "Bearer forwarded|"},
 		{"a password", `"auth":{"basic":{"user":"u","password":"p"}}`, "", "Basic " + basic + "|"},

@@ -178,18 +178,18 @@ func (c *Client) apiKey(f *machine.Frame, r *request, v any) error {
 	if name == "" {
 		return nil
 	}
-	key := ""
-	if c.deps.APIKey != nil {
+	jwt := ""
+	if c.deps.KeyToken != nil {
 		var err error
-		if key, err = c.deps.APIKey(f.Context(), f.Home().WorkspaceID, name); err != nil {
+		if jwt, err = c.deps.KeyToken(f, name); err != nil {
 			return err
 		}
 	}
-	if key == "" {
+	if jwt == "" {
 		return machine.Fail(machine.InvalidInstruction, "No api key found; give a role of the workspace auth.apiKey and write its name.").
 			With(machine.Payload("name", name))
 	}
-	f.Hide(key)
-	r.header.Set(headerAPIKey, key)
+	f.Hide(jwt)
+	r.header.Set("Authorization", "Bearer "+jwt)
 	return nil
 }

@@ -70,7 +70,7 @@ func TestWindows(t *testing.T) {
 			{0, other, limits.Answer{OK: true}},
 			{0, longer, limits.Answer{OK: true}},
 			{58 * time.Second, ask("a", 1), limits.Answer{RetryAfter: time.Second}},
-			{time.Second, ask("a", 1), limits.Answer{OK: true, Remaining: 4}},                     // the window has ended
+			{time.Second, ask("a", 1), limits.Answer{OK: true, Remaining: 4}},                          // the window has ended
 			{30 * time.Second, ask("a", 9), limits.Answer{Remaining: 4, RetryAfter: 30 * time.Second}}, // the next began with its first use
 		} {
 			b.clock.Advance(c.after)

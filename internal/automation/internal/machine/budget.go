@@ -31,6 +31,9 @@ func heavy() *Failure {
 
 // charge takes what a change of variables needs from the memory of the run.
 func (f *Frame) charge(vars *variables, delta int64) error {
+	if delta == 0 {
+		return nil
+	}
 	if f.run.state.memory.Add(delta) > f.machine.Limits.memory() && delta > 0 {
 		f.run.state.memory.Add(-delta)
 		return heavy()

@@ -54,11 +54,7 @@ func (f *Frame) Iterate(index int, item any, do Block) error {
 			return err
 		}
 	}
-	vars := f.variables(Item)
-	if err := vars.put(f, Item, item); err != nil {
-		return err
-	}
-	if err := vars.put(f, Index, float64(index)); err != nil {
+	if err := f.variables(Item).turn(f, item, float64(index)); err != nil {
 		return err
 	}
 	return f.Inside(index, do)

@@ -68,9 +68,23 @@ func (v *variables) change(e *edit, path []string) error {
 
 // put gives a variable its value.
 func (v *variables) put(f *Frame, name string, x any) error {
-	e := edit{kind: Replace, value: x, frame: f, vars: v}
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	return v.replace(f, name, x)
+}
+
+// turn gives a repeat its next item.
+func (v *variables) turn(f *Frame, item any, index float64) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err := v.replace(f, Item, item); err != nil {
+		return err
+	}
+	return v.replace(f, Index, index)
+}
+
+func (v *variables) replace(f *Frame, name string, x any) error {
+	e := edit{kind: Replace, value: x, frame: f, vars: v}
 	if !v.locals.Has(name) {
 		e.owed = weightKey + int64(len(name))
 	}

@@ -112,7 +112,7 @@ func (b *builder) builtin(h *hall, place *assembly.Place) {
 	h.home.Definition, h.home.Global = definition(place, value.NewObject(0)), b.global(h)
 	app, known := b.models.deps.Builtins[place.App]
 	if !known {
-		b.models.deps.Log.WarnContext(b.ctx, "a built-in app is not there", "workspaceId", b.tree.ID, "app", place.App)
+		b.models.deps.Log.WarnContext(b.ctx, "a built-in app is not there", "workspace_id", b.tree.ID, "app", place.App)
 		return
 	}
 	for slug, do := range app.Methods(h.home) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
@@ -163,9 +164,7 @@ func (h *house) workspace(slug string) string {
 func (h *house) automation(id, slug string, more object) {
 	h.t.Helper()
 	body := object{"name": slug, "do": []any{}}
-	for key, v := range more {
-		body[key] = v
-	}
+	maps.Copy(body, more)
 	h.do("PUT", "/v2/workspaces/"+id+"/automations/"+strings.ReplaceAll(slug, " ", "%20"), body)
 }
 

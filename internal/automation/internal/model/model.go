@@ -66,7 +66,7 @@ func New(deps Deps) (*Models, error) {
 	if deps.MaxBytes <= 0 {
 		deps.MaxBytes = defaultBytes
 	}
-	most := uint64(deps.MaxBytes)/2/weightUnit + 1
+	most := uint64(deps.MaxBytes/2/weightUnit) + 1 //nolint:gosec // it is positive
 	kept, err := otter.New(&otter.Options[string, *Model]{
 		MaximumWeight: most, Weigher: func(_ string, m *Model) uint32 { return weight(m.size, most) },
 	})
@@ -141,7 +141,7 @@ func (m *Models) make(ctx context.Context, workspaceID string) (*Model, error) {
 		return nil, err
 	}
 	for _, skipped := range tree.Skipped {
-		m.deps.Log.WarnContext(ctx, "left out of a workspace", "workspaceId", workspaceID, "document", skipped.What, "app", skipped.App, "reason", skipped.Reason)
+		m.deps.Log.WarnContext(ctx, "left out of a workspace", "workspace_id", workspaceID, "document", skipped.What, "app", skipped.App, "reason", skipped.Reason)
 	}
 	model := (&builder{models: m, ctx: ctx, tree: tree}).model()
 	m.kept.Set(workspaceID, model)

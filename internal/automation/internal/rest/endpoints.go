@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/automation/internal/fetch"
 	"atelier/internal/automation/internal/machine"
 	"atelier/internal/automation/internal/model"
 	"atelier/internal/automation/internal/runs"
@@ -119,10 +121,22 @@ func beginning(r *http.Request, m *model.Model, trigger catalogue.Trigger) runs.
 		Root: m.Root, Trigger: trigger, Depth: caller.SourceDepth, CorrelationID: info.CorrelationID, Caller: caller,
 		SourceWorkspaceID: caller.SourceWorkspace, AuthenticatedWorkspaceID: caller.ProvenWorkspace,
 	}
+	b.Depth, b.Hops = max(b.Depth, counted(r, fetch.HeaderDepth)), counted(r, fetch.HeaderHops)
 	if info.Client.IsValid() {
 		b.IP = info.Client.String()
 	}
 	return b
+}
+
+// counted reads a header that says how many automations or webhooks led to a request. A client that says too much makes only its own
+// run end sooner.
+func counted(r *http.Request, header string) int {
+	const most = 1000
+	n, err := strconv.Atoi(r.Header.Get(header))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return min(n, most)
 }
 
 // interactions tells that automations were started from outside.

@@ -79,6 +79,14 @@ func (j *journal) Once(ctx context.Context, place string, do func(ctx context.Co
 	return result, err
 }
 
+// Recall gives the result of an effect that was done in an earlier life, without doing it.
+func (j *journal) Recall(ctx context.Context, place string) (result any, done bool, err error) {
+	if !j.job.begun {
+		return nil, false, nil
+	}
+	return j.earlier(ctx, j.db, place)
+}
+
 // earlier gives the result of an effect that was done in an earlier life.
 func (j *journal) earlier(ctx context.Context, r sqldb.Reader, place string) (result any, found bool, err error) {
 	var text string

@@ -40,6 +40,10 @@ func scalarText(v any) (string, bool) {
 	}
 }
 
+func (c condition) fulfilled(got string) bool {
+	return got == c.want || c.fold && strings.EqualFold(got, c.want)
+}
+
 // matches tells whether a payload fulfils all conditions.
 func (b *branch) matches(payload *value.Object) bool {
 	if b.never {
@@ -51,7 +55,7 @@ func (b *branch) matches(payload *value.Object) bool {
 			at = value.Get(at, key)
 		}
 		got, single := scalarText(at)
-		if !single || got != c.want && !(c.fold && strings.EqualFold(got, c.want)) {
+		if !single || !c.fulfilled(got) {
 			return false
 		}
 	}

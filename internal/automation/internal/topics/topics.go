@@ -99,11 +99,9 @@ func (t *Topics) do(f *machine.Frame, w wanted) (any, error) {
 		})
 	})
 	if refusal, ok := errors.AsType[*errs.Error](err); ok {
-		switch refusal.Code {
-		case errs.NotFound:
-			err = machine.Fail(machine.ObjectNotFound, refusal.Message).With(machine.Payload("topic", w.topic))
-		case errs.QuotaExceeded:
-			err = machine.Fail(machine.QuotaExceeded, refusal.Message).With(machine.Payload("topic", w.topic))
+		names := map[errs.Code]string{errs.NotFound: machine.ObjectNotFound, errs.QuotaExceeded: machine.QuotaExceeded}
+		if name, ok := names[refusal.Code]; ok {
+			err = machine.Fail(name, refusal.Message).With(machine.Payload("topic", w.topic))
 		}
 	}
 	if err != nil {

@@ -65,7 +65,7 @@ type parts struct {
 	Protocol string `json:"protocol"`
 	Slashes  bool   `json:"slashes"`
 	Username string `json:"username"`
-	Password string `json:"password"`
+	Password string `json:"password"` //nolint:gosec // a part of an address that code takes apart
 	Hostname string `json:"hostname"`
 	Port     string `json:"port"`
 	Pathname string `json:"pathname"`

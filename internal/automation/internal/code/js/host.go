@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -59,14 +60,7 @@ func (m *VM) host(args []any) (any, error) {
 // modules are the names that require knows.
 func modules() []string { return []string{"buffer", "crypto", "url", "util", "zlib"} }
 
-func isModule(name string) bool {
-	for _, one := range modules() {
-		if one == name {
-			return true
-		}
-	}
-	return false
-}
+func isModule(name string) bool { return slices.Contains(modules(), name) }
 
 func source(name string) (any, error) {
 	if !isModule(name) {

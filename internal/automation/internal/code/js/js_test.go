@@ -114,8 +114,10 @@ func TestModules(t *testing.T) {
 		{"return Buffer.from('hi', 'utf16le').toString('utf16le')", `"hi"`},
 		{"return [btoa('hi'), atob('aGk=')]", `["aGk=","hi"]`},
 		{"return atob('*')", "thrown: InvalidCharacterError: "},
-		{"const u = new URL('/b?x=1&y=a%20b#h', 'https://User:p@Example.com:443/a'); u.searchParams.append('z', 'é&'); return [u.href, u.host, u.origin, u.pathname, u.hash, u.searchParams.get('y'), JSON.stringify(u)]",
-			`["https://User:p@example.com/b?x=1&y=a+b&z=%C3%A9%26#h","example.com","https://example.com","/b","#h","a b","\"https://User:p@example.com/b?x=1&y=a+b&z=%C3%A9%26#h\""]`},
+		{
+			"const u = new URL('/b?x=1&y=a%20b#h', 'https://User:p@Example.com:443/a'); u.searchParams.append('z', 'é&'); return [u.href, u.host, u.origin, u.pathname, u.hash, u.searchParams.get('y'), JSON.stringify(u)]",
+			`["https://User:p@example.com/b?x=1&y=a+b&z=%C3%A9%26#h","example.com","https://example.com","/b","#h","a b","\"https://User:p@example.com/b?x=1&y=a+b&z=%C3%A9%26#h\""]`,
+		},
 		{"return new URL('nope')", "thrown: TypeError: Invalid URL"},
 		{"return [URL.canParse('x'), URL.canParse('http://x')]", "[false,true]"},
 		{"const p = new URLSearchParams({a: '1 2', b: 'x'}); p.set('a', '3'); p.delete('b'); return [String(p), [...p], p.has('b')]", `["a=3",[["a","3"]],false]`},

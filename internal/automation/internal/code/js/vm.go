@@ -73,7 +73,7 @@ func New(compiled *Compiled, clk clock.Clock, limits Limits) (*VM, error) {
 		return nil, err
 	}
 	m := &VM{vm: engine, clock: clk, limits: limits, started: clk.Now(), functions: hostFuncs()}
-	engine.SetMemoryLimit(uintptr(limits.Heap))
+	engine.SetMemoryLimit(uintptr(limits.Heap)) //nolint:gosec // a limit is not negative
 	engine.SetCanBlock(false)
 	engine.SetModuleLoader(m.importModule, func(_ *quickjs.VM, _, name string) (string, error) { return name, nil })
 	if err := engine.RegisterHostFunc("__host", m.host); err != nil {

@@ -23,11 +23,11 @@ func landlock() error {
 		rules.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 		size = 24
 	}
-	ruleset, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&rules)), size, 0)
+	ruleset, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&rules)), size, 0) //nolint:gosec // how the kernel is given a struct
 	if errno != 0 {
 		return errno
 	}
-	defer func() { _ = unix.Close(int(ruleset)) }()
+	defer func() { _ = unix.Close(int(ruleset)) }() //nolint:gosec // files have small numbers
 	return every(syscall.AllThreadsSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0, 0))
 }
 

@@ -138,5 +138,5 @@ func dropCapabilities() error {
 		pid     int32
 	}
 	h, data := header{version: unix.LINUX_CAPABILITY_VERSION_3}, [2]unix.CapUserData{}
-	return every(syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&h)), uintptr(unsafe.Pointer(&data)), 0))
+	return every(syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&h)), uintptr(unsafe.Pointer(&data)), 0)) //nolint:gosec // how the kernel is given structs
 }

@@ -33,9 +33,9 @@ func allowed() []uintptr {
 
 // filterCalls lets the kernel refuse, for all threads and for good, what is not allowed.
 func filterCalls() error {
-	program := filter(uint32(unix.Getpid()))                               //nolint:gosec // ids of processes are positive
-	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]} //nolint:gosec // it has a few hundred steps
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
+	program := filter(uint32(unix.Getpid()))                                                                                                    //nolint:gosec // ids of processes are positive
+	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}                                                                      //nolint:gosec // it has a few hundred steps
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog))) //nolint:gosec // how the kernel is given a struct
 	if errno != 0 {
 		return errno
 	}
@@ -51,7 +51,7 @@ func filter(self uint32) []unix.SockFilter {
 	p.unless(unix.BPF_JEQ, arch, unix.SECCOMP_RET_KILL_PROCESS) // numbers of another processor mean other calls
 	p.load(atNumber)
 	for _, number := range allowed() {
-		p.when(unix.BPF_JEQ, uint32(number), permit) //nolint:gosec // numbers of calls are small
+		p.when(unix.BPF_JEQ, uint32(number), permit)
 	}
 	p.on(unix.SYS_CLONE3, func() { p.end(uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.ENOSYS)) }) // it is asked for in the old way then
 	p.on(unix.SYS_CLONE, func() {                                                                 // threads, and no process

@@ -3,7 +3,6 @@ package query
 import (
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 
 	"atelier/internal/dsul/expr/value"
