@@ -11,7 +11,8 @@ func automationRows() map[string]row {
 	const hook = "/v2/workspaces/{workspaceId}/webhooks/{endpoint...}"
 	all := map[string]row{
 		"POST /v2/workspaces/{workspaceId}/test/{automationSlug...}": {
-			action: access.ActionTest, subject: access.SubjectAutomations, body: map[string]any{"payload": map[string]any{}}, prepare: (*world).automation,
+			action: access.ActionTest, subject: access.SubjectAutomations, body: map[string]any{"payload": map[string]any{}},
+			params: map[string]string{"automationSlug...": "tried"}, prepare: (*world).automation,
 		},
 		"POST /v2/functions/{workspaceId}": {action: access.ActionUpdate, subject: access.SubjectWorkspaces, body: functions()},
 		"POST /v2/functions/{workspaceId}/run/{function}": {
@@ -20,7 +21,7 @@ func automationRows() map[string]row {
 		},
 	}
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		r := row{params: map[string]string{"endpoint": "none"}, status: http.StatusNotFound}
+		r := row{params: map[string]string{"endpoint...": "none"}, status: http.StatusNotFound}
 		if method != http.MethodGet && method != http.MethodDelete {
 			r.body = map[string]any{}
 		}
@@ -37,5 +38,5 @@ func functions() map[string]any {
 func (w *world) automation() map[string]string {
 	w.t.Helper()
 	w.signIn("admin").Put("/v2/workspaces/"+w.w+"/automations/tried", map[string]any{"name": "tried", "do": []any{}})
-	return map[string]string{"automationSlug": "tried"}
+	return map[string]string{"automationSlug...": "tried"}
 }

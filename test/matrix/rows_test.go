@@ -290,6 +290,7 @@ func rights() map[string]string {
 		"update secrets":                managers,
 		"delete secrets":                managers,
 		"create events":                 "editor " + managers,
+		"test automations":              "editor " + managers,
 		"read events":                   "editor " + managers,
 		"get_usage workspaces":          managers,
 		"update apps":                   "editor " + managers,

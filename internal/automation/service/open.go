@@ -85,10 +85,10 @@ func (s *Service) openRooms() {
 func (s *Service) openFetch() error {
 	deps, cfg := s.deps, s.deps.Config
 	statuses := make([]int, 0, len(cfg.FetchRetryStatus))
-	for _, text := range cfg.FetchRetryStatus {
-		status, err := strconv.Atoi(text)
+	for _, written := range cfg.FetchRetryStatus {
+		status, err := strconv.Atoi(written)
 		if err != nil || http.StatusText(status) == "" {
-			return fmt.Errorf("FETCH_RETRY_STATUS: %q is not a status of HTTP", text)
+			return fmt.Errorf("FETCH_RETRY_STATUS: %q is not a status of HTTP", written)
 		}
 		statuses = append(statuses, status)
 	}

@@ -60,7 +60,7 @@ func New(t testing.TB, limit time.Duration, settings ...string) *House {
 // Start starts the program and waits until it is ready.
 func (h *House) Start() {
 	h.t.Helper()
-	cmd := exec.Command(h.program, "serve", "--data-dir", h.dir) //nolint:noctx // it outlives the call and is killed with the test
+	cmd := exec.Command(h.program, "serve", "--data-dir", h.dir)
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOST=127.0.0.1", "PORT=" + h.port, "ADMIN_EMAIL=" + apptest.AdminEmail, "ADMIN_PASSWORD=" + apptest.AdminPassword,
 		"DISABLE_RATE_LIMIT=true",

@@ -115,7 +115,7 @@ func (h *handlers) call(ctx context.Context, in *callInput) (*callOutput, error)
 	if err != nil {
 		return nil, err
 	}
-	parameters, _ := value.From(map[string]any(in.Body.Parameters)).(*value.Object)
+	parameters, _ := value.From(in.Body.Parameters).(*value.Object)
 	answer, err := h.Code.RunDeployed(ctx, id, in.Function, parameters)
 	if err != nil {
 		return nil, refused(err)
