@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -19,10 +20,11 @@ import (
 const (
 	writers = 8
 	batch   = 50
+	every   = 100 // how many events one stands for that notes itself
 )
 
 // TestKilledAtRandom emits RUNS_EVENTS events while the server is killed RUNS_KILLS times. Each starts two automations: one emits an event
-// and writes a record, the other counts in the global context.
+// and writes a record, the other adds to a record that all of them change, and some note themselves in the global context.
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
 	events, kills, seed := number(t, "RUNS_EVENTS", 2_000), number(t, "RUNS_KILLS", 3), number(t, "RUNS_SEED", int(rand.Int32()))
@@ -59,29 +61,30 @@ func prepare(h *house.House) string {
 	module := func(function string, parameters map[string]any) map[string]any {
 		return map[string]any{"run": map[string]any{"module": "collections", "function": function, "parameters": parameters}}
 	}
-	set := func(name string, value any) map[string]any {
-		return map[string]any{"set": map[string]any{"name": name, "value": value}}
-	}
 	for _, a := range []map[string]any{
 		{"slug": "schema", "when": map[string]any{"endpoint": true}, "do": []any{
 			module("updateSchema", map[string]any{"collection": "done", "properties": map[string]any{"event": map[string]any{"type": "string"}}}),
+			module("updateSchema", map[string]any{"collection": "total", "properties": map[string]any{"n": map[string]any{"type": "integer"}}}),
+			module("create", map[string]any{"collection": "total", "data": map[string]any{"n": 0}}),
 		}},
 		{"slug": "effects", "when": map[string]any{"events": []string{"tick"}}, "do": []any{
 			map[string]any{"emit": map[string]any{"event": "effect", "payload": map[string]any{"of": "{{id}}"}}},
 			module("create", map[string]any{"collection": "done", "data": map[string]any{"event": "{{id}}"}}),
 		}},
-		{"slug": "counts", "when": map[string]any{"events": []string{"tick"}}, "do": []any{set("global.n", "{% {{global.n}} + 1 %}")}},
-		{"slug": "begin", "when": map[string]any{"endpoint": true}, "do": []any{set("global.n", 0)}},
+		{"slug": "counts", "when": map[string]any{"events": []string{"tick"}}, "do": []any{
+			module("updateOne", map[string]any{"collection": "total", "query": map[string]any{"n": map[string]any{"$gte": 0}}, "data": map[string]any{"$inc": map[string]any{"n": 1}}}),
+			map[string]any{"conditions": map[string]any{"{{payload.noted}}": []any{map[string]any{"set": map[string]any{"name": "global.noted[]", "value": "{{payload.n}}"}}}}},
+		}},
 		{"slug": "figures", "when": map[string]any{"endpoint": true}, "do": []any{
 			map[string]any{"run": map[string]any{"module": "collections", "function": "count", "parameters": map[string]any{"collection": "done", "query": map[string]any{}}, "output": "records"}},
 			map[string]any{"run": map[string]any{"module": "collections", "function": "distinct", "parameters": map[string]any{"collection": "done", "query": map[string]any{}, "field": "event"}, "output": "events"}},
-		}, "output": map[string]any{"records": "{{records}}", "events": "{{events.length}}", "count": "{{global.n}}"}},
+			map[string]any{"run": map[string]any{"module": "collections", "function": "findOne", "parameters": map[string]any{"collection": "total", "query": map[string]any{}}, "output": "total"}},
+		}, "output": map[string]any{"records": "{{records}}", "events": "{{events.length}}", "count": "{{total.n}}", "noted": "{{global.noted}}"}},
 	} {
 		a["name"] = a["slug"]
 		h.Must(http.MethodPost, path+"/automations", a, nil)
 	}
 	h.Must(http.MethodPost, path+"/webhooks/schema", map[string]any{}, nil)
-	h.Must(http.MethodPost, path+"/webhooks/begin", map[string]any{}, nil)
 	return workspace.ID
 }
 
@@ -113,7 +116,7 @@ func (l *load) start() {
 func (l *load) send(from, n int) {
 	events := make([]any, n)
 	for i := range events {
-		events[i] = map[string]any{"type": "tick", "payload": map[string]any{"n": from + i}}
+		events[i] = map[string]any{"type": "tick", "payload": map[string]any{"n": from + i, "noted": (from+i)%every == 0}}
 	}
 	for {
 		status, _, err := l.h.Call(http.MethodPost, l.path, "tick-"+strconv.Itoa(from), map[string]any{"events": events})
@@ -132,11 +135,14 @@ func (l *load) send(from, n int) {
 func check(t *testing.T, h *house.House, workspace string) {
 	t.Helper()
 	ticks := read(h, workspace, "tick")
-	var figures struct{ Records, Events, Count int }
+	var figures struct {
+		Records, Events, Count int
+		Noted                  []int
+	}
 	var effects map[string]int
 	for patience := 0; ; patience++ {
 		h.Must(http.MethodPost, "/v2/workspaces/"+workspace+"/webhooks/figures", map[string]any{}, &figures)
-		if done := figures.Events >= len(ticks) && figures.Count >= len(ticks); done || patience == 600 {
+		if done := figures.Records >= len(ticks) && figures.Events >= len(ticks) && figures.Count >= len(ticks) && len(figures.Noted) >= (len(ticks)+every-1)/every; done || patience == 600 {
 			if effects = read(h, workspace, "effect"); len(effects) >= len(ticks) || patience == 600 {
 				break
 			}
@@ -147,6 +153,13 @@ func check(t *testing.T, h *house.House, workspace string) {
 	}
 	if figures.Records != len(ticks) || figures.Events != len(ticks) || figures.Count != len(ticks) {
 		t.Errorf("%d events gave %d records of %d events and counted %d", len(ticks), figures.Records, figures.Events, figures.Count)
+	}
+	slices.Sort(figures.Noted)
+	for i, n := range figures.Noted {
+		if n != i*every {
+			t.Errorf("the notes are not each there once: %v", figures.Noted)
+			break
+		}
 	}
 	for id := range ticks {
 		if effects[id] != 1 {
@@ -162,7 +175,7 @@ func check(t *testing.T, h *house.House, workspace string) {
 // read gives the stored events of a type: how often there is one for each id, which is what an effect says it is of.
 func read(h *house.House, workspace, eventType string) map[string]int {
 	found := map[string]int{}
-	path := fmt.Sprintf("/v2/workspaces/%s/events?types=%s&limit=1000", workspace, eventType)
+	path := fmt.Sprintf("/v2/workspaces/%s/events?types=%s&limit=500", workspace, eventType)
 	for before := ""; ; {
 		var answer struct {
 			Result struct {
