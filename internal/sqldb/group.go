@@ -144,6 +144,8 @@ func (g *groupWriter) work(jobs []*groupJob) error {
 	if kept == 0 {
 		return nil
 	}
+	tx.count()
+	defer tx.count()
 	if err := sqlTx.Commit(); err != nil {
 		err = g.db.translate(err)
 		if KindOf(err) == KindIO {

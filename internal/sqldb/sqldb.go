@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -47,6 +48,9 @@ type Engine struct {
 type DB struct {
 	engine Engine
 	group  *groupWriter
+
+	watches  atomic.Pointer[[]*Watch]
+	watching sync.Mutex // held by who adds a watch
 
 	running sync.RWMutex // held for reading by every transaction, so that Close can wait for them
 	closed  bool

@@ -14,10 +14,13 @@ type Tx struct {
 	// shared is set when other callers' work is in the same commit: a cancelled statement would undo theirs too, so
 	// cancellation is only looked at between statements.
 	shared bool
+	// named are the watches whose tables a statement has named.
+	named []*Watch
 }
 
 // Exec runs a statement and tells how many rows it changed.
 func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	t.note(query)
 	res, err := t.tx.ExecContext(t.context(ctx), query, args...)
 	if err != nil {
 		return 0, t.db.translate(err)
@@ -28,12 +31,14 @@ func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error)
 
 // Query runs a query inside the transaction. The caller closes the rows; prefer All.
 func (t *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	t.note(query)
 	rows, err := t.tx.QueryContext(t.context(ctx), query, args...)
 	return rows, t.db.translate(err)
 }
 
 // QueryRow runs a query that gives at most one row inside the transaction.
 func (t *Tx) QueryRow(ctx context.Context, query string, args ...any) *Row {
+	t.note(query)
 	return &Row{row: t.tx.QueryRowContext(t.context(ctx), query, args...), db: t.db}
 }
 
@@ -83,9 +88,12 @@ func (db *DB) once(ctx context.Context, fn func(*Tx) error) error {
 		return db.translate(err)
 	}
 	defer func() { _ = tx.Rollback() }() // a no-op after Commit; undoes the work when fn fails or panics
-	if err := fn(&Tx{tx: tx, db: db}); err != nil {
+	work := &Tx{tx: tx, db: db}
+	if err := fn(work); err != nil {
 		return err
 	}
+	work.count()
+	defer work.count()
 	return db.translate(tx.Commit())
 }
 

@@ -55,13 +55,21 @@ func (s *Service) open() error {
 		return err
 	}
 	s.models, err = model.New(model.Deps{
-		Log: deps.Log, Source: deps.Definitions, Instructions: s.language(), Builtins: s.builtins(), Environ: deps.Environ,
+		Changes: s.changes(), Log: deps.Log, Source: deps.Definitions, Instructions: s.language(), Builtins: s.builtins(), Environ: deps.Environ,
 		Addresses: model.Addresses{API: cfg.PublicURL()},
 	})
 	if err != nil {
 		return err
 	}
 	return s.openRuns()
+}
+
+// changes counts what may have changed definitions; nil where other processes change them too.
+func (s *Service) changes() func() int64 {
+	if !s.deps.Alone {
+		return nil
+	}
+	return s.deps.DB.Watch("ws_").Count
 }
 
 // openRooms makes what instructions use.

@@ -95,6 +95,9 @@ func (d *diff) write() {
 func (d *diff) hunk(edits []Stretch) {
 	first, last := edits[0], edits[len(edits)-1]
 	before := min(d.context, first.From)
+	if before == 0 && first.From > 0 && d.cutsEnd(last) {
+		before = 1
+	}
 	after := min(d.context, len(d.a)-last.FromEnd)
 	whole := Stretch{first.From - before, last.FromEnd + after, first.To - before, last.ToEnd + after}
 	fmt.Fprintf(&d.out, "@@ -%s +%s @@\n", extent(whole.From, whole.FromEnd), extent(whole.To, whole.ToEnd))
@@ -106,6 +109,12 @@ func (d *diff) hunk(edits []Stretch) {
 		at = e.FromEnd
 	}
 	d.lines(' ', d.a[at:whole.FromEnd])
+}
+
+// cutsEnd tells whether an edit takes away a last line that has no end, and leaves one before it that has: without that line beside it
+// git takes the end from it as well.
+func (d *diff) cutsEnd(e Stretch) bool {
+	return e.FromEnd == len(d.a) && e.FromEnd > e.From && e.ToEnd == e.To && !strings.HasSuffix(d.a[len(d.a)-1], "\n")
 }
 
 // extent is the first line of a stretch and how many there are. One without lines is named by the line before it.

@@ -29,6 +29,7 @@ func TestUnified(t *testing.T) {
 		"two hunks":    {"a\nb\nc\nd\ne\n", "A\nb\nc\nd\nE\n", 1, "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n@@ -4,2 +4,2 @@\n d\n-e\n+E\n"},
 		"one hunk":     {"a\nb\nc\n", "A\nb\nC\n", 1, "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n-a\n+A\n b\n-c\n+C\n"},
 		"no context":   {"a\nb\nc\n", "a\nc\n", 0, "--- a/f\n+++ b/f\n@@ -2 +1,0 @@\n-b\n"},
+		"an end goes":  {"a\nb", "a\n", 0, "--- a/f\n+++ b/f\n@@ -1,2 +1 @@\n a\n-b\n\\ No newline at end of file\n"},
 		"less than no": {"a\n", "b\n", -5, "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n"},
 		"no last line": {"a\nb", "a\nb\n", 3, "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n"},
 		"both without": {"a\nb", "x\nb", 3, "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+x\n b\n\\ No newline at end of file\n"},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/maypok86/otter/v2"
 	"golang.org/x/sync/singleflight"
@@ -44,6 +45,9 @@ type Deps struct {
 	Addresses Addresses
 	// Environ gives the environment variables that begin with a prefix, by the rest of their names; nil when there are none.
 	Environ func(prefix string) map[string]string
+	// Changes is a number that is another one as soon as anything may have changed of which models are made; nil when nobody can tell
+	// without asking the source.
+	Changes func() int64
 	// MaxBytes is how much the models take that are kept, about.
 	MaxBytes int64
 }
@@ -101,6 +105,10 @@ func weight(size int64, most uint64) uint32 {
 // Of gives a workspace as it is now. One that does not exist is resource_not_found.
 func (m *Models) Of(ctx context.Context, workspaceID string) (*Model, error) {
 	model, there := m.kept.GetIfPresent(workspaceID)
+	changes := m.changes()
+	if there && changes != unknown && model.seen.Load() == changes {
+		return model, nil
+	}
 	for {
 		var apps []string
 		if there {
@@ -114,6 +122,7 @@ func (m *Models) Of(ctx context.Context, workspaceID string) (*Model, error) {
 			return nil, err
 		}
 		if there && stamp == model.stamp {
+			model.seen.Store(changes)
 			return model, nil
 		}
 		// Whoever has seen the same stamp shares the work, which began after it was seen. Those who only joined look once more:
@@ -134,6 +143,17 @@ func (m *Models) Of(ctx context.Context, workspaceID string) (*Model, error) {
 	}
 }
 
+// unknown is what nobody can tell.
+const unknown = -1
+
+// changes is the number of changes so far; unknown when nobody counts.
+func (m *Models) changes() int64 {
+	if m.deps.Changes == nil {
+		return unknown
+	}
+	return m.deps.Changes()
+}
+
 // make compiles a workspace, and keeps it.
 func (m *Models) make(ctx context.Context, workspaceID string) (*Model, error) {
 	tree, err := m.deps.Source.Load(ctx, workspaceID)
@@ -144,6 +164,7 @@ func (m *Models) make(ctx context.Context, workspaceID string) (*Model, error) {
 		m.deps.Log.WarnContext(ctx, "left out of a workspace", "workspace_id", workspaceID, "document", skipped.What, "app", skipped.App, "reason", skipped.Reason)
 	}
 	model := (&builder{models: m, ctx: ctx, tree: tree}).model()
+	model.seen.Store(unknown)
 	m.kept.Set(workspaceID, model)
 	return model, nil
 }
@@ -160,4 +181,6 @@ type Model struct {
 	apps  []string
 	size  int64
 	root  *hall
+	// seen is the number of changes at which it was last found to be as it is stored.
+	seen atomic.Int64
 }
