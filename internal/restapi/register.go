@@ -126,6 +126,9 @@ func (op Operation) takes(r *http.Request) error {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return errs.New(errs.InvalidRequest, "Send the body uncompressed.").WithStatus(http.StatusUnsupportedMediaType)
 	}
+	if slices.Contains(op.forms(), anything) {
+		return nil
+	}
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset := params["charset"]
 	if err != nil || !slices.Contains(op.forms(), kind) || charset != "" && !strings.EqualFold(charset, "utf-8") {
@@ -134,6 +137,9 @@ func (op Operation) takes(r *http.Request) error {
 	}
 	return nil
 }
+
+// anything is the form of a body that the operation takes as it comes.
+const anything = "*/*"
 
 // forms lists the content types that the operation takes.
 func (op Operation) forms() []string {

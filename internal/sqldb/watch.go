@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"slices"
 	"strings"
 	"sync/atomic"
 )
@@ -42,14 +43,7 @@ func (t *Tx) note(query string) {
 	}
 }
 
-func (t *Tx) names(w *Watch) bool {
-	for _, known := range t.named {
-		if known == w {
-			return true
-		}
-	}
-	return false
-}
+func (t *Tx) names(w *Watch) bool { return slices.Contains(t.named, w) }
 
 // count counts the transaction. It is called before and after the commit: who takes the number in between may have read either
 // state, and finds another number afterwards.

@@ -116,7 +116,7 @@ func TestStepsCanBeSeen(t *testing.T) {
 			t.Errorf("the trace: %s", got.Body)
 		}
 		r.admin.Post(r.path+"/test/nobody", map[string]any{}).Want(http.StatusNotFound)
-		r.admin.Post(r.path+"/test/traced", map[string]any{"wrong": 1}).Want(http.StatusBadRequest)
+		r.admin.Post(r.path+"/test/traced", map[string]any{"wrong": 1}).WantError(http.StatusUnprocessableEntity, "validation_failed")
 		s.Visitor().Post(r.path+"/test/traced", map[string]any{}).Want(http.StatusForbidden)
 	})
 }

@@ -12,13 +12,16 @@ import (
 	"time"
 
 	"atelier/internal/automation/internal/code"
+	"atelier/internal/automation/internal/code/codetest"
 	"atelier/internal/automation/internal/machine"
 	"atelier/internal/clock"
 )
 
 // Code that never ends, or wants all memory, costs itself and nobody else: it fails in time, and the next call works.
 func TestBombs(t *testing.T) {
-	notRacing(t)
+	if codetest.Elsewhere(t, racing) {
+		return
+	}
 	t.Parallel()
 	const ended = machine.Timeout
 	either := []string{code.Failed, ended}
@@ -77,7 +80,9 @@ func TestBombs(t *testing.T) {
 
 // One that was interrupted leaves nothing running in the machine that lives on.
 func TestAfterATimeout(t *testing.T) {
-	notRacing(t)
+	if codetest.Elsewhere(t, racing) {
+		return
+	}
 	t.Parallel()
 	c := room(t, code.Limits{Time: 300 * time.Millisecond, Spares: 1})
 	defined := functions("loop()", "console.log('before'); for(;;);", "ok()", "return 'ok'")
@@ -95,7 +100,9 @@ func TestAfterATimeout(t *testing.T) {
 
 // More is logged than there is room for: the rest is left out.
 func TestLogsAreBounded(t *testing.T) {
-	notRacing(t)
+	if codetest.Elsewhere(t, racing) {
+		return
+	}
 	t.Parallel()
 	c := room(t, code.Limits{})
 	for _, text := range []string{"for (let i = 0; i < 100000; i++) console.log(i)", "for (let i = 0; i < 1000; i++) console.log('x'.repeat(1e6))"} {
@@ -108,7 +115,9 @@ func TestLogsAreBounded(t *testing.T) {
 
 // There is nothing to be reached from JavaScript.
 func TestEscapes(t *testing.T) {
-	notRacing(t)
+	if codetest.Elsewhere(t, racing) {
+		return
+	}
 	t.Parallel()
 	c := room(t, code.Limits{})
 	for _, text := range []string{

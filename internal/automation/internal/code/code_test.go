@@ -223,10 +223,3 @@ func onLinux(t *testing.T) {
 		t.Skip("SKIPPED: only Linux has it")
 	}
 }
-
-func notRacing(t *testing.T) {
-	t.Helper()
-	if racing {
-		t.Skip("SKIPPED: it is about limits that a program which is watched for races does not keep to")
-	}
-}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"atelier/internal/automation/internal/code"
+	"atelier/internal/automation/internal/code/codetest"
 	"atelier/internal/automation/internal/machine"
 	"atelier/internal/clock"
 )
@@ -188,7 +189,9 @@ func TestStop(t *testing.T) {
 
 // Parameters and functions that are too large are refused before they are sent; those that just fit work.
 func TestRequestLimit(t *testing.T) {
-	notRacing(t)
+	if codetest.Elsewhere(t, racing) {
+		return
+	}
 	t.Parallel()
 	c := room(t, code.Limits{Request: 2 << 20})
 	send := func(length int) (any, error) {

@@ -32,10 +32,10 @@ func (h *handlers) registerEndpoints(api *restapi.API) {
 				"or the path it declares; of an app it begins with the slug of the instance and a dot. Anybody may call it, unless the automation asks for an action. " +
 				"The automation chooses status and headers, and may stream server-sent events.",
 			Policy: access.Public, Scope: access.Webhooks, Repeated: true, MaxBody: h.Limits.Total, Errors: []errs.Code{errs.NotFound, errs.PermissionDenied, errs.PayloadTooLarge},
-			Gives: []restapi.Media{{Type: "application/json", Of: new(any)}, {Type: "text/event-stream"}},
+			Gives: []restapi.Media{{Type: "application/json", Of: map[string]any{}}, {Type: "text/event-stream"}},
 		}
 		if method != http.MethodGet && method != http.MethodDelete {
-			op.Takes = []restapi.Media{{Type: "application/json", Of: new(any)}, {Type: "application/x-www-form-urlencoded"}, {Type: "multipart/form-data"}, {Type: "*/*"}}
+			op.Takes = []restapi.Media{{Type: "application/json", Of: map[string]any{}}, {Type: "application/x-www-form-urlencoded"}, {Type: "multipart/form-data"}, {Type: "*/*"}}
 		}
 		api.Raw(op, h.endpoint)
 	}

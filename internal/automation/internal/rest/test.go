@@ -27,7 +27,7 @@ func (h *handlers) registerTest(api *restapi.API) {
 		Description: "Runs an automation, whatever its trigger, for those who may test automations of the workspace: owners and editors. With trace=true the answer has every step.",
 		Policy:      access.Callers, Scope: access.WorkspacesWrite, MaxBody: h.TestLimits.Total, Errors: []errs.Code{errs.NotFound, errs.PermissionDenied, errs.WorkspaceAccessDenied},
 		Takes: []restapi.Media{{Type: "application/json", Of: TestRequest{}}, {Type: "multipart/form-data"}},
-		Gives: []restapi.Media{{Type: "application/json", Of: new(any)}},
+		Gives: []restapi.Media{{Type: "application/json", Of: map[string]any{}}},
 		Query: []restapi.Param{{Name: "trace", Doc: "true to get every step with its timing, input and output."}, {Name: "rebuild", Doc: "Accepted for older clients; what runs is never stale."}},
 	}, h.test)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"atelier/internal/automation/internal/code/codetest"
 	"atelier/internal/automation/internal/code/js"
 	"atelier/internal/automation/internal/code/wire"
 	"atelier/internal/clock"
@@ -53,7 +54,9 @@ func said(out js.Outcome) string {
 
 // What code gives back, with what it finds in the machine.
 func TestResults(t *testing.T) {
-	notRacing(t)
+	if codetest.Elsewhere(t, racing) {
+		return
+	}
 	t.Parallel()
 	for _, c := range []struct{ code, parameters, want string }{
 		{"return a + b", `{"a":1,"b":2}`, "3"},
@@ -88,7 +91,9 @@ func TestResults(t *testing.T) {
 
 // Modules do what those of Node do, as far as they go.
 func TestModules(t *testing.T) {
-	notRacing(t)
+	if codetest.Elsewhere(t, racing) {
+		return
+	}
 	t.Parallel()
 	for _, c := range []struct{ code, want string }{
 		{"return require('crypto').createHash('sha256').update('a').update('bc').digest('hex')", `"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"`},
@@ -142,7 +147,9 @@ func TestModules(t *testing.T) {
 
 // Functions of the host take what they are given by code that nobody trusts, and say so when it is nothing for them.
 func TestOddArguments(t *testing.T) {
-	notRacing(t)
+	if codetest.Elsewhere(t, racing) {
+		return
+	}
 	t.Parallel()
 	for _, code := range []string{
 		"return require('crypto').randomBytes(-1)", "return require('crypto').randomBytes(1e12)", "return require('crypto').randomBytes('x')",
@@ -168,12 +175,5 @@ func TestCallsOfOneMachine(t *testing.T) {
 	}
 	if out := vm.Run(js.Call{Code: "for(;;);", Parameters: []byte("{}"), Now: noon, Limit: 50 * time.Millisecond}); out.Err == nil || out.Err.Kind != wire.KindTimeout || !vm.Broken() {
 		t.Errorf("%s", said(out))
-	}
-}
-
-func notRacing(t *testing.T) {
-	t.Helper()
-	if racing {
-		t.Skip("SKIPPED: it is about limits that a program which is watched for races does not keep to")
 	}
 }
