@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	automation "atelier/internal/automation/service"
 	"atelier/internal/config"
 	events "atelier/internal/events/service"
 	"atelier/internal/sqldb"
@@ -61,7 +62,7 @@ func OpenSecrets(ctx context.Context, cfg config.Config) (*Secrets, error) {
 		return nil, err
 	}
 	const step = 3 // the one that makes their table
-	for component, step := range map[string]int{workspaces.Migrations().Component: step, events.Migrations().Component: 1} {
+	for component, step := range map[string]int{workspaces.Migrations().Component: step, events.Migrations().Component: 1, automation.SecretMigrations().Component: 1} {
 		if err := hasTables(ctx, db, component, step); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
@@ -82,7 +83,11 @@ func (s *Secrets) Rewrap(ctx context.Context) (workspaces.Holdings, error) {
 		return found, err
 	}
 	ofWebhooks, err := events.RewrapWebhooks(ctx, s.db, s.vault)
-	return together(found, ofWebhooks), err
+	if err != nil {
+		return together(found, held(ofWebhooks)), err
+	}
+	ofAutomations, err := automation.RewrapSecrets(ctx, s.db, s.vault)
+	return together(found, held(ofWebhooks), held(ofAutomations)), err
 }
 
 // Survey looks under which master keys the values are.
@@ -92,17 +97,29 @@ func (s *Secrets) Survey(ctx context.Context) (workspaces.Holdings, error) {
 		return found, err
 	}
 	ofWebhooks, err := events.SurveyWebhooks(ctx, s.db, s.vault)
-	return together(found, ofWebhooks), err
+	if err != nil {
+		return together(found, held(ofWebhooks)), err
+	}
+	ofAutomations, err := automation.SurveySecrets(ctx, s.db, s.vault)
+	return together(found, held(ofWebhooks), held(ofAutomations)), err
 }
 
-// together counts the secrets of workspaces and those of webhooks as one.
-func together(found workspaces.Holdings, more events.Holdings) workspaces.Holdings {
-	found.Current, found.Older, found.Rewrapped = found.Current+more.Current, found.Older+more.Older, found.Rewrapped+more.Rewrapped
-	for id, n := range more.Lost {
-		found.Lost[id] += n
-	}
-	for id, n := range more.Damaged {
-		found.Damaged[id] += n
+// held are the figures that all services count alike.
+type held struct {
+	Current, Older, Rewrapped int
+	Lost, Damaged             map[string]int
+}
+
+// together counts the secrets of workspaces, webhooks and automations as one.
+func together(found workspaces.Holdings, others ...held) workspaces.Holdings {
+	for _, more := range others {
+		found.Current, found.Older, found.Rewrapped = found.Current+more.Current, found.Older+more.Older, found.Rewrapped+more.Rewrapped
+		for id, n := range more.Lost {
+			found.Lost[id] += n
+		}
+		for id, n := range more.Damaged {
+			found.Damaged[id] += n
+		}
 	}
 	return found
 }
