@@ -20,6 +20,8 @@ func refused(err error) error {
 		code = errs.NotFound
 	case machine.Forbidden, machine.Suspended:
 		code = errs.PermissionDenied
+	case machine.InvalidUpload:
+		code = errs.PayloadTooLarge
 	case machine.QuotaExceeded:
 		code = errs.QuotaExceeded
 	case machine.Timeout:

@@ -47,8 +47,13 @@ func (h *handlers) test(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	given, err := h.given(r)
+	if err != nil {
+		return refused(err)
+	}
 	stream := webhook.NewStream(w, h.Answers)
-	output, err := h.try(r, m, slug, stream)
+	given.Set("$http", stream)
+	output, err := h.try(r, m, slug, given)
 	if err != nil {
 		stream.Fail(err)
 		return nil
@@ -68,7 +73,7 @@ func (h *handlers) mayTest(r *http.Request, workspaceID, slug string) error {
 }
 
 // try executes the automation.
-func (h *handlers) try(r *http.Request, m *model.Model, slug string, stream *webhook.Stream) (any, error) {
+func (h *handlers) try(r *http.Request, m *model.Model, slug string, given *value.Object) (any, error) {
 	if err := awake(m); err != nil {
 		return nil, err
 	}
@@ -76,11 +81,6 @@ func (h *handlers) try(r *http.Request, m *model.Model, slug string, stream *web
 	if !ok || automation.Disabled {
 		return nil, machine.Fail(machine.ObjectNotFound, "Automation not found").With(machine.Payload("workspaceId", m.Root.WorkspaceID, "automationSlug", slug))
 	}
-	given, err := h.given(r)
-	if err != nil {
-		return nil, err
-	}
-	given.Set("$http", stream)
 	ctx, run := h.Runs.Begin(r.Context(), beginning(r, m, catalogue.Trigger{Type: "automation", Value: slug}))
 	traced := r.URL.Query().Get("trace") == "true"
 	if traced {
