@@ -13,7 +13,7 @@ import (
 // Custom code runs in processes of the real program: with a cache, without an environment, and never for ever.
 func TestCustomCode(t *testing.T) {
 	t.Parallel()
-	h := house.New(t, 5*time.Minute, "CODE_TIMEOUT=1s", "CANARY=canary-of-the-server")
+	h := house.New(t, 5*time.Minute, "CODE_TIMEOUT=5s", "CANARY=canary-of-the-server")
 	h.Start()
 	h.SignIn()
 	var workspace struct{ ID string }

@@ -119,7 +119,7 @@ func New(deps Deps) (*Service, error) {
 	s.API = describe(deps)
 	readiness.Register(s.API, "runtime", deps.Checker)
 	rest.Register(s.API, rest.Deps{
-		Log: deps.Log, DB: deps.DB, Access: deps.Access, Resolve: deps.Resolve, Models: s.models, Engine: s.machine, Runs: s.runs, Recorder: s.recorder, Code: s.code,
+		DB: deps.DB, Access: deps.Access, Resolve: deps.Resolve, Models: s.models, Engine: s.machine, Runs: s.runs, Recorder: s.recorder, Code: s.code,
 		Limits: requestLimits(deps.Config), TestLimits: testLimits(), Answers: answers(deps),
 	})
 	return s, nil

@@ -3,7 +3,6 @@ package rest
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 
 	"atelier/internal/access"
@@ -34,7 +33,6 @@ type Runs interface {
 
 // Deps is what the operations need.
 type Deps struct {
-	Log    *slog.Logger
 	DB     *sqldb.DB
 	Access *access.Enforcer
 	// Resolve gives the id of the workspace that a caller names.
