@@ -6,6 +6,7 @@ package bus
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"strconv"
@@ -27,6 +28,9 @@ type Record struct {
 	// Transient is an event for those who listen when it happens: consumers get it, searches do not find it, and it is soon
 	// removed.
 	Transient bool
+	// Correlation and User are the request that led to the event and the account that made it, as the body's source says. Searches
+	// for one of them are so common that the log has them by themselves.
+	Correlation, User string
 }
 
 // Event is an appended record.
@@ -114,6 +118,10 @@ type Log interface {
 	Close() error
 }
 
+// ErrIdle is what Handle and HandleTx of a consumer return when there was nothing to do for any of the events. That they were seen is
+// then noted once in a while instead of each time: what comes again after a crash is what nothing was done for.
+var ErrIdle = errors.New("there was nothing to do for these events")
+
 // Consumer is a durable reader of the log.
 type Consumer struct {
 	// Name identifies the consumer and its cursors across restarts and instances.
@@ -123,7 +131,7 @@ type Consumer struct {
 	// Batch bounds how many events Handle gets at once; zero means 100.
 	Batch int
 	// Handle does the work for events of one partition, oldest first. When it returns nil the cursor moves past them;
-	// on an error the same events come again after a pause. It runs at most once at a time for a partition across the
+	// on an error other than ErrIdle the same events come again after a pause. It runs at most once at a time for a partition across the
 	// cluster as long as it returns before ctx ends: ctx ends when the lease is lost.
 	Handle func(ctx context.Context, events []Event) error
 	// HandleTx, instead of Handle, does its work in the transaction that moves the cursor, so its database effects happen

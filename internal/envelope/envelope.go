@@ -215,7 +215,10 @@ func record(workspaceID, eventType string, b body) (bus.Record, error) {
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	err := encoder.Encode(b)
-	return bus.Record{WorkspaceID: workspaceID, Type: eventType, Body: bytes.TrimSuffix(text.Bytes(), []byte("\n"))}, err
+	return bus.Record{
+		WorkspaceID: workspaceID, Type: eventType, Body: bytes.TrimSuffix(text.Bytes(), []byte("\n")),
+		Correlation: b.Source.CorrelationID, User: b.Source.UserID,
+	}, err
 }
 
 func sourceOf(ctx context.Context, workspaceID string) Source {

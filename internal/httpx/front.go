@@ -65,7 +65,8 @@ func NewFront(cfg FrontConfig, next http.Handler) *Front {
 
 // ServeHTTP serves one request.
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	info := &Info{Started: f.cfg.Clock.Now(), Shape: ShapeFlat, Client: f.client(r), CorrelationID: f.correlationID(r), Agent: agent(r), connection: r.Context()}
+	info := &Info{Started: f.cfg.Clock.Now(), Shape: ShapeFlat, Client: f.client(r), Agent: agent(r), connection: r.Context()}
+	info.CorrelationID = f.correlationID(r, info.Started)
 	if WantsProblem(r.Header) {
 		info.Shape = ShapeProblem
 	}
@@ -164,13 +165,13 @@ func asError(v any) error {
 }
 
 // correlationID makes a new id, or keeps the client's when that is allowed and it is harmless.
-func (f *Front) correlationID(r *http.Request) string {
+func (f *Front) correlationID(r *http.Request, now time.Time) string {
 	if f.cfg.KeepCorrelationID {
 		if id := r.Header.Get("X-Correlation-Id"); validCorrelationID(id) {
 			return id
 		}
 	}
-	return f.cfg.IDs.UUID()
+	return f.cfg.IDs.Timed(now)
 }
 
 func validCorrelationID(id string) bool {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"atelier/internal/ident"
 )
@@ -20,6 +21,7 @@ func TestForms(t *testing.T) {
 		"file":      {ident.Source.File, `^[A-Za-z0-9_-]{21}$`},
 		"user":      {ident.Source.User, `^[0-9a-f]{24}$`},
 		"UUID":      {ident.Source.UUID, `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`},
+		"timed":     {func(s ident.Source) string { return s.Timed(time.UnixMilli(0x0123456789ab)) }, `^01234567-89ab-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`},
 		"secret":    {ident.Source.Secret, `^[A-Za-z0-9_-]{43}$`},
 	} {
 		form := regexp.MustCompile(c.form)

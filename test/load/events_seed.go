@@ -139,7 +139,8 @@ func (s seeding) position(i int) bus.Position {
 }
 
 func (s seeding) write(ctx context.Context) error {
-	query := `INSERT INTO bus_events (partition, pos, workspace_id, type, body, transient) VALUES ` + strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,0),", seedRows), ",")
+	query := `INSERT INTO bus_events (partition, pos, workspace_id, type, body, transient, correlation_id, user_id) VALUES ` +
+		strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,0,?,?),", seedRows), ",")
 	for from := 0; from < s.events; from += seedRows * seedCommit {
 		tx, err := s.db.BeginTx(ctx, nil)
 		if err != nil {
@@ -158,9 +159,9 @@ func (s seeding) writeSome(ctx context.Context, tx *sql.Tx, query string, from i
 		return err
 	}
 	defer func() { _ = insert.Close() }()
-	args := make([]any, 0, seedRows*5)
+	args := make([]any, 0, seedRows*7)
 	for i := from; i < min(from+seedRows*seedCommit, s.events-s.events%seedRows); i++ {
-		args = append(args, bus.PartitionOf(s.workspace), int64(s.position(i)), s.workspace, fmt.Sprintf("load.kind%d", i%seededKinds), s.body(i))
+		args = append(args, bus.PartitionOf(s.workspace), int64(s.position(i)), s.workspace, fmt.Sprintf("load.kind%d", i%seededKinds), s.body(i), correlation(i), user(i))
 		if len(args) < cap(args) {
 			continue
 		}
@@ -175,6 +176,10 @@ func (s seeding) writeSome(ctx context.Context, tx *sql.Tx, query string, from i
 // body is a stored event. Its order is its own, its state one of a few, its user one of many.
 func (s seeding) body(i int) string {
 	return fmt.Sprintf(`{"payload":{"order":"o-%08d","state":"state%d","amount":%d,"text":"the customer has asked for another delivery of what was ordered before"},`+
-		`"source":{"workspaceId":%q,"userId":"user-%d","sessionId":"session-%d","correlationId":"%08d-0000-4000-8000-000000000000","serviceTopic":"topic:runtime:emit"}}`,
-		i, i%seededStates, i%997, s.workspace, i*7919%seededUsers, i/50, i)
+		`"source":{"workspaceId":%q,"userId":%q,"sessionId":"session-%d","correlationId":%q,"serviceTopic":"topic:runtime:emit"}}`,
+		i, i%seededStates, i%997, s.workspace, user(i), i/50, correlation(i))
 }
+
+func user(i int) string { return fmt.Sprintf("user-%d", i*7919%seededUsers) }
+
+func correlation(i int) string { return fmt.Sprintf("%08d-0000-4000-8000-000000000000", i) }

@@ -61,6 +61,7 @@ func Run(t *testing.T, setup func(t *testing.T) Fixture) {
 		"a lost lease ends the handler's context":       lostLease,
 		"a wrong host clock breaks no lease":            wrongClock,
 		"lag counts what is not acknowledged":           lag,
+		"idle consumers see each event once":            idle,
 		"a closed log refuses work":                     closed,
 		"transient events are told and not found":       transient,
 		"removed transient events stop nobody":          transientRemoved,

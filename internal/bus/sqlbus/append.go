@@ -72,7 +72,7 @@ func (l *Log) appendTx(ctx context.Context, tx *sqldb.Tx, records []bus.Record) 
 		events[i].Position = part.next
 		part.next += bus.Step
 	}
-	return events, l.inserts.insert(ctx, tx, events, transience(records))
+	return events, l.inserts.insert(ctx, tx, events, records)
 }
 
 // reserve takes count positions of a partition and returns the first. They are at or after now, and after everything
@@ -88,24 +88,13 @@ func reserve(ctx context.Context, tx *sqldb.Tx, now time.Time, partition, count 
 	return last - rest, err
 }
 
-// transience is the column that tells transient records.
-func transience(records []bus.Record) []int64 {
-	column := make([]int64, len(records))
-	for i, r := range records {
-		if r.Transient {
-			column[i] = 1
-		}
-	}
-	return column
-}
-
 // inserter stores events, many to a statement. Powers of two keep the number of different statements small, so that each of
 // them is written, and understood by the database, once.
 type inserter []string
 
 const (
 	insertSizes   = 8 // up to 128 events
-	insertColumns = 6
+	insertColumns = 8
 )
 
 func newInserter(driver string) inserter {
@@ -119,7 +108,7 @@ func newInserter(driver string) inserter {
 // insertSQL is the statement for so many events. SQLite looks a parameter with a name up among all the others, each time.
 func insertSQL(driver string, events int) string {
 	var text strings.Builder
-	text.WriteString(`INSERT INTO bus_events (partition, pos, workspace_id, type, body, transient) VALUES `)
+	text.WriteString(`INSERT INTO bus_events (partition, pos, workspace_id, type, body, transient, correlation_id, user_id) VALUES `)
 	for parameter := range events * insertColumns {
 		switch {
 		case parameter == 0:
@@ -139,7 +128,8 @@ func insertSQL(driver string, events int) string {
 	return text.String()
 }
 
-func (texts inserter) insert(ctx context.Context, tx *sqldb.Tx, events []bus.Event, transient []int64) error {
+// insert stores the events; records are what they were made of.
+func (texts inserter) insert(ctx context.Context, tx *sqldb.Tx, events []bus.Event, records []bus.Record) error {
 	args := make([]any, 0, min(len(events), 1<<(len(texts)-1))*insertColumns)
 	for which := len(texts) - 1; len(events) > 0; {
 		size := 1 << which
@@ -149,12 +139,28 @@ func (texts inserter) insert(ctx context.Context, tx *sqldb.Tx, events []bus.Eve
 		}
 		args = args[:0]
 		for i, e := range events[:size] {
-			args = append(args, e.Position.Partition(), int64(e.Position), e.WorkspaceID, e.Type, string(e.Body), transient[i])
+			r := records[i]
+			args = append(args, e.Position.Partition(), int64(e.Position), e.WorkspaceID, e.Type, string(e.Body), flag(r.Transient), some(r.Correlation), some(r.User))
 		}
 		if _, err := tx.Exec(ctx, texts[which], args...); err != nil {
 			return fmt.Errorf("insert: %w", err)
 		}
-		events, transient = events[size:], transient[size:]
+		events, records = events[size:], records[size:]
 	}
 	return nil
+}
+
+func flag(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// some is a text, or NULL when there is none.
+func some(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
 }

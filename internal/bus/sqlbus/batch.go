@@ -160,12 +160,18 @@ func (a *appender) commit(jobs []*appendJob) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
+	var before heads
 	var events []bus.Event
 	err := a.log.db.Tx(ctx, func(tx *sqldb.Tx) (err error) {
-		events, err = a.log.appendTx(ctx, tx, records)
+		if before, err = a.before(ctx, tx); err == nil {
+			events, err = a.log.appendTx(ctx, tx, records)
+		}
 		return err
 	})
 	if err == nil {
+		if a.log.single() {
+			a.log.recent.add(before, events)
+		}
 		a.log.heads.advance(events)
 	}
 	for _, job := range jobs {
@@ -175,3 +181,14 @@ func (a *appender) commit(jobs []*appendJob) {
 		close(job.done)
 	}
 }
+
+// before gives the heads that a transaction begins with. Where others may append at the same time they say nothing.
+func (a *appender) before(ctx context.Context, tx *sqldb.Tx) (heads, error) {
+	if !a.log.single() {
+		return heads{}, nil
+	}
+	return readHeads(ctx, tx)
+}
+
+// single tells that the database has one writer at a time.
+func (l *Log) single() bool { return l.db.Driver() == "sqlite" }

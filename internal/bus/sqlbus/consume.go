@@ -50,9 +50,11 @@ func (f *tableFeed) Next(ctx context.Context, after consumer.Cursor, limit int) 
 		if err != nil {
 			return consumer.Batch{}, err
 		}
-		events, err := Following(ctx, f.log.db, f.partition, after.Position, limit)
-		if err != nil {
-			return consumer.Batch{}, err
+		events := f.log.recent.following(f.partition, after.Position, limit)
+		if len(events) == 0 {
+			if events, err = Following(ctx, f.log.db, f.partition, after.Position, limit); err != nil {
+				return consumer.Batch{}, err
+			}
 		}
 		if len(events) > 0 {
 			return consumer.NewBatch(after, events), nil

@@ -32,6 +32,7 @@ type Log struct {
 	inserts   inserter
 	appenders []*appender
 	heads     *headWatch
+	recent    recent
 	runner    consumer.Runner
 	consumers *consumer.Group
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"atelier/internal/bus"
+	"atelier/internal/envelope"
 	"atelier/internal/errs"
 	"atelier/internal/sqldb"
 )
@@ -19,9 +20,14 @@ import (
 func (h *house) past(at time.Time, n int, workspaceID, eventType, body string) string {
 	h.t.Helper()
 	position := bus.PositionAt(at, bus.PartitionOf(workspaceID)) + bus.Position(n)*bus.Step
+	stored, err := envelope.Read(bus.Event{Body: []byte(body)})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	source := stored.Source
 	h.tx(func(ctx context.Context, tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO bus_events (partition, pos, workspace_id, type, body, transient) VALUES ($1, $2, $3, $4, $5, 0)`,
-			position.Partition(), int64(position), workspaceID, eventType, body)
+		_, err := tx.Exec(ctx, `INSERT INTO bus_events (partition, pos, workspace_id, type, body, transient, correlation_id, user_id) VALUES ($1, $2, $3, $4, $5, 0, $6, $7)`,
+			position.Partition(), int64(position), workspaceID, eventType, body, source.CorrelationID, source.UserID)
 		if err != nil || h.index == nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func (r *Runs) Begin(ctx context.Context, b Beginning) (context.Context, *machin
 
 func (r *Runs) begin(ctx context.Context, b Beginning, journal machine.Journal) (context.Context, *machine.Run) {
 	if b.CorrelationID == "" {
-		b.CorrelationID = r.IDs.UUID()
+		b.CorrelationID = r.IDs.Timed(r.Clock.Now())
 	}
 	run := &machine.Run{
 		Root: b.Root, Trigger: b.Trigger, Depth: b.Depth, Hops: b.Hops, CorrelationID: b.CorrelationID, Caller: b.Caller,

@@ -42,8 +42,11 @@ func (p *plan) empty() bool {
 // that events which come again, after a crash or because another instance took the partition over, become no second runs.
 func (r *Runs) handle(ctx context.Context, events []bus.Event) error {
 	p, err := r.plan(ctx, events)
-	if err != nil || p.empty() {
+	if err != nil {
 		return err
+	}
+	if p.empty() {
+		return bus.ErrIdle
 	}
 	var done outcome
 	err = r.DB.Tx(ctx, func(tx *sqldb.Tx) error {

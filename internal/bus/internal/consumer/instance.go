@@ -92,6 +92,26 @@ func (i *instance) step(ctx context.Context, g *guard) error {
 	if v.gone > 0 {
 		i.sweep(ctx)
 	}
+	return i.settle(ctx)
+}
+
+// settle stores how far the workers are past events that needed nothing: all of them at once, and not after each batch.
+func (i *instance) settle(ctx context.Context) error {
+	var debts []debt
+	for _, w := range i.workers {
+		if to, owing := w.owes(); owing {
+			debts = append(debts, debt{held: w.granted, to: to})
+		}
+	}
+	if len(debts) == 0 {
+		return nil
+	}
+	if err := i.leases.settle(ctx, debts); err != nil {
+		for _, d := range debts {
+			i.workers[d.held.partition].owe(d.to)
+		}
+		return fmt.Errorf("note how far the consumer is: %w", err)
+	}
 	return nil
 }
 

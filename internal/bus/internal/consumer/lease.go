@@ -172,6 +172,29 @@ func (l leases) move(ctx context.Context, tx *sqldb.Tx, held grant, to Cursor) e
 	return nil
 }
 
+// debt is a cursor that is to be stored, past events that needed nothing.
+type debt struct {
+	held grant
+	to   Cursor
+}
+
+// settle stores how far partitions have been worked through, where that is further than what is stored and they are still held.
+func (l leases) settle(ctx context.Context, debts []debt) error {
+	ctx, cancel := l.limit(ctx)
+	defer cancel()
+	return l.db.Tx(ctx, func(tx *sqldb.Tx) error {
+		for _, d := range debts {
+			_, err := tx.Exec(ctx, `UPDATE bus_cursors SET last_pos = $1, cursor = $2
+				WHERE consumer = $3 AND partition = $4 AND owner = $5 AND epoch = $6 AND last_pos < $1`,
+				int64(d.to.Position), d.to.Sequence, l.consumer, d.held.partition, l.owner, d.held.epoch)
+			if err != nil {
+				return fmt.Errorf("store how far a consumer is: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
 // release gives a partition back, if it is still held, so that others need not wait for the lease to end.
 func (l leases) release(ctx context.Context, held grant) error {
 	return l.db.Tx(ctx, func(tx *sqldb.Tx) error {

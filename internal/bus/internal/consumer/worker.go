@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 
+	"atelier/internal/bus"
 	"atelier/internal/sqldb"
 )
 
@@ -21,6 +23,9 @@ type worker struct {
 	cancel  context.CancelCauseFunc
 	waiting context.Context //nolint:containedctx // ends earlier: when the partition is to be given back
 	drain   context.CancelFunc
+
+	mu   sync.Mutex
+	owed Cursor // past events that needed nothing, and not stored yet
 }
 
 func newWorker(i *instance, granted grant) *worker {
@@ -80,8 +85,17 @@ func (w *worker) finish(batch Batch) bool {
 	}
 }
 
-// attempt does the work of a batch and moves the cursor.
+// attempt does the work of a batch and moves the cursor. Where there was no work the instance stores it later.
 func (w *worker) attempt(batch Batch) error {
+	err := w.work(batch)
+	if errors.Is(err, bus.ErrIdle) {
+		w.owe(batch.Next)
+		return nil
+	}
+	return err
+}
+
+func (w *worker) work(batch Batch) error {
 	spec, leases := w.instance.spec, w.instance.leases
 	if spec.HandleTx != nil {
 		return guarded(func() error {
@@ -138,9 +152,31 @@ func (w *worker) closing() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(w.ctx), w.instance.runner.Lease)
 }
 
+func (w *worker) owe(to Cursor) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if to.Position > w.owed.Position {
+		w.owed = to
+	}
+}
+
+// owes gives what is to be stored, once.
+func (w *worker) owes() (to Cursor, owing bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	to, w.owed = w.owed, Cursor{}
+	return to, to != Cursor{}
+}
+
 func (w *worker) release() {
 	ctx, cancel := w.closing()
 	defer cancel()
+	if to, owing := w.owes(); owing {
+		if err := w.instance.leases.settle(ctx, []debt{{w.granted, to}}); err != nil {
+			w.instance.runner.Log.WarnContext(ctx, "a consumer could not note how far it came; it sees some events again",
+				"consumer", w.instance.spec.Name, "partition", w.granted.partition, "error", err)
+		}
+	}
 	if err := w.instance.leases.release(ctx, w.granted); err != nil {
 		w.instance.runner.Log.WarnContext(ctx, "a partition could not be given back; its lease ends by itself",
 			"consumer", w.instance.spec.Name, "partition", w.granted.partition, "error", err)

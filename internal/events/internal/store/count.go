@@ -63,7 +63,7 @@ func (s SQL) beyondEqual(ctx context.Context, workspaceID string, p query.Plan, 
 	where, args := conditions(`workspace_id = $1`, workspaceID, p)
 	args = append(args, values[0], most+1)
 	var count int
-	err = s.DB.QueryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM bus_events `+where+` AND `+s.inBody(path)+` = $`+strconv.Itoa(len(args)-1)+
+	err = s.DB.QueryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM bus_events `+where+` AND `+column(path)+` = $`+strconv.Itoa(len(args)-1)+
 		` LIMIT $`+strconv.Itoa(len(args))+`) AS matching`, args...).Scan(&count)
 	return count > most, errs.Wrap(err, "count the events of a workspace")
 }

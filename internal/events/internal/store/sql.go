@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"atelier/internal/access"
 	"atelier/internal/bus"
 	"atelier/internal/bus/sqlbus"
 	"atelier/internal/errs"
@@ -97,7 +96,7 @@ func (s SQL) equal(search Search, p query.Plan, path, value string) Read {
 			q.Args = append(q.Args, value)
 			return "$" + strconv.Itoa(sqlbus.FirstArg+len(q.Args)-1)
 		}
-		text := s.inBody(path) + ` = ` + bind(value)
+		text := column(path) + ` = ` + bind(value)
 		if len(p.Types) > 0 {
 			names := make([]string, 0, len(p.Types))
 			for _, eventType := range p.Types {
@@ -113,12 +112,12 @@ func (s SQL) equal(search Search, p query.Plan, path, value string) Read {
 	}
 }
 
-// inBody is a text in the stored event, as its index has it.
-func (s SQL) inBody(path string) string {
-	if access.Dialect(s.DB.Driver()) == access.PostgreSQL {
-		return `(body::json #>> '{` + strings.ReplaceAll(path, ".", ",") + `}')`
+// column is where the log has the text at a path that has an index.
+func column(path string) string {
+	if path == "source.userId" {
+		return "user_id"
 	}
-	return `(body ->> '$.` + path + `')`
+	return "correlation_id"
 }
 
 // partition reads a partition with the events of all its workspaces.

@@ -103,8 +103,11 @@ type found struct {
 // event is queued once for every subscription that it matches.
 func (w *Webhooks) match(ctx context.Context, tx *sqldb.Tx, events []bus.Event) error {
 	sets, err := w.setsOf(ctx, tx, events)
-	if err != nil || len(sets) == 0 {
+	if err != nil {
 		return err
+	}
+	if len(sets) == 0 {
+		return bus.ErrIdle
 	}
 	var all []found
 	messages := map[bus.Position]message{}
@@ -132,7 +135,7 @@ func (w *Webhooks) match(ctx context.Context, tx *sqldb.Tx, events []bus.Event) 
 		}
 	}
 	if len(all) == 0 {
-		return nil
+		return bus.ErrIdle
 	}
 	if err := w.enqueue(ctx, tx, all, messages); err != nil {
 		return err

@@ -40,19 +40,21 @@ func (p *Provider) Consume(ctx context.Context) error {
 }
 
 func (p *Provider) follow(ctx context.Context, tx *sqldb.Tx, events []bus.Event) error {
+	done := bus.ErrIdle
 	for _, event := range events {
 		switch event.Type {
 		case "workspaces.created", "workspaces.updated":
-			if err := p.followOne(ctx, tx, event); err != nil {
-				return err
-			}
+			done = p.followOne(ctx, tx, event)
 		case "workspaces.deleted":
-			if err := p.forgetWorkspace(ctx, tx, event.WorkspaceID); err != nil {
-				return err
-			}
+			done = p.forgetWorkspace(ctx, tx, event.WorkspaceID)
+		default:
+			continue
+		}
+		if done != nil {
+			return done
 		}
 	}
-	return nil
+	return done
 }
 
 // followOne makes or renews the client of a workspace. A new one is announced once.
