@@ -27,19 +27,13 @@ func freePort() (string, error) {
 
 // startProduct starts the binary on an empty directory, and once more to see how long a restart takes; it stays up.
 func startProduct(ctx context.Context, dir, binary string) (*process, error) {
-	address := regexp.MustCompile(`is ready: (http://\S+)`)
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	args := []string{"serve", "--host", "127.0.0.1", "--port", port, "--data-dir", "data"}
-	first, err := start(ctx, dir, address, binary, args...)
+	first, err := serve(ctx, dir, binary)
 	if err != nil {
 		return nil, err
 	}
 	fmt.Printf("first start on an empty directory: ready after %v (target: 1 s)\n", first.took.Round(time.Millisecond))
 	first.stop()
-	product, err := start(ctx, dir, address, binary, args...)
+	product, err := serve(ctx, dir, binary)
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +44,15 @@ func startProduct(ctx context.Context, dir, binary string) (*process, error) {
 	err = post(ctx, product, "/v2/login", map[string]string{"email": "admin@localhost", "password": password}, &signedIn)
 	product.token = signedIn.Token
 	return product, err
+}
+
+// serve starts the binary on the data of a directory.
+func serve(ctx context.Context, dir, binary string) (*process, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	return start(ctx, dir, regexp.MustCompile(`is ready: (http://\S+)`), binary, "serve", "--host", "127.0.0.1", "--port", port, "--data-dir", "data")
 }
 
 // reportStart prints what the process costs while idle.
