@@ -101,6 +101,7 @@ func (e *Enforcer) loadPerson(ctx context.Context, r sqldb.Reader, caller Princi
 	}
 	a.take(grants)
 	a.readTopics()
+	a.readOwn()
 	return a, nil
 }
 

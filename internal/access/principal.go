@@ -90,6 +90,14 @@ func With(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
+// As is With for whoever acts, who may be the caller of the context. Nobody needs no mention where nobody called.
+func As(ctx context.Context, p Principal) context.Context {
+	if p.Kind == Nobody && p.Refused == nil && p.SourceWorkspace == "" && ctx.Value(principalKey{}) == nil {
+		return ctx
+	}
+	return With(ctx, p)
+}
+
 // From gives the caller; nobody when there is none.
 func From(ctx context.Context) Principal {
 	p, _ := ctx.Value(principalKey{}).(Principal)

@@ -79,14 +79,7 @@ func (a *Ability) readTopics() {
 	for _, topic := range a.topics {
 		list = append(list, scalar{kind: isText, text: topic})
 	}
-	r := &rule{ref: RuleRef{Source: FromGrant}, part: part{actions: []string{ActionRead}, subject: SubjectEvents}}
-	r.bounds = compileForced(forced(SubjectEvents, a.workspaceID, false))
-	r.written = map[string]any{topicPath: map[string]any{"$in": a.topics}}
-	r.own = conditions{{path: topicPath, tests: []test{{op: opIn, list: list}}}}
-	if a.granted == nil {
-		a.granted = map[string][]*rule{}
-	}
-	a.granted[SubjectEvents] = append(a.granted[SubjectEvents], r)
+	a.readEvents(topicPath, map[string]any{"$in": a.topics}, test{op: opIn, list: list})
 }
 
 // topicPath is where an event says which topic it is meant for.

@@ -31,6 +31,8 @@ type Record struct {
 	// Correlation and User are the request that led to the event and the account that made it, as the body's source says. Searches
 	// for one of them are so common that the log has them by themselves.
 	Correlation, User string
+	// Checked tells that the body is known to be valid: whoever made the record has written it from values, and taken nothing over.
+	Checked bool
 }
 
 // Event is an appended record.

@@ -196,6 +196,8 @@ type Config struct {
 	FetchForbidden     []string      `env:"FETCH_FORBIDDEN_HOSTS" default:"" doc:"Hosts that automations may not send requests to, as a comma list; one that begins with a dot is the domain and all below it."`
 	FetchRetries       int           `env:"FETCH_MAX_RETRIES" default:"3" min:"0" max:"10" doc:"How often a request of an automation is repeated that failed in a way that may pass."`
 	FetchRetryStatus   []string      `env:"FETCH_RETRY_STATUS" default:"429,503,502" doc:"The statuses after which a request is repeated, as a comma list."`
+	FetchRetryCodes    []string      `env:"FETCH_RETRY_CODES" default:"ECONNRESET,UND_ERR_SOCKET,EPIPE,EHOSTUNREACH,ENETUNREACH" doc:"The broken connections after which a request is repeated, as a comma list; there are also ECONNREFUSED and ETIMEDOUT."`
+	FetchHTTP2         bool          `env:"FETCH_ALLOW_H2" default:"false" doc:"Lets requests of automations speak HTTP/2 with servers that offer it."`
 	CodeTimeout        time.Duration `env:"CODE_TIMEOUT" default:"20s" min:"100ms" max:"10m" doc:"How long a function of custom code may run."`
 	CodeMemory         int           `env:"CODE_MEMORY" default:"100000000" unit:"b" min:"8000000" max:"4000000000" doc:"How much memory custom code of a workspace may use."`
 	CodeWorkers        int           `env:"CODE_WORKERS" default:"16" min:"1" max:"1000" doc:"How many processes one instance runs custom code in."`

@@ -117,7 +117,13 @@ func NativeFrom(ctx context.Context, service, workspaceID string, payload catalo
 	source := sourceOf(ctx, workspaceID)
 	source.ServiceTopic, source.Host = eventType, &Host{Service: service}
 	source.Run, source.SocketID, source.Hops = origin.Run, origin.SocketID, origin.Hops
-	made, err := record(workspaceID, eventType, body{Payload: payload, Source: source})
+	var made bus.Record
+	var err error
+	if writer, ok := payload.(catalogue.Writer); ok {
+		made, err = written(workspaceID, eventType, writer, &source)
+	} else {
+		made, err = record(workspaceID, eventType, body{Payload: payload, Source: source})
+	}
 	made.Transient = entry.Transient
 	return made, err
 }

@@ -242,14 +242,15 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	if principal.Kind != access.Nobody || principal.Refused != nil || principal.SourceWorkspace != "" {
 		ctx = access.With(ctx, principal)
+		r = r.WithContext(ctx)
 	}
 	if principal.SourceWorkspace != "" { // a run goes on here
 		w.Header()["X-Correlation-Id"] = []string{httpx.InfoFrom(ctx).CorrelationID}
 	}
-	r = r.WithContext(ctx)
 	if path := canonical(r.URL.Path); path != r.URL.Path {
 		target := *r.URL
 		target.Path, target.RawPath = path, ""
+		r = r.WithContext(ctx) // the request of the front stays what the client sent
 		r.URL = &target
 	}
 	release, err := g.limits.Admit(ctx, principal, limits.Call{Method: r.Method, Path: r.URL.Path, Header: w.Header(), Stream: listens(r)})

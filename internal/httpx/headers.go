@@ -35,6 +35,10 @@ func AddVary(h http.Header, names ...string) {
 		h["Vary"] = names
 		return
 	}
+	if known := h["Vary"]; len(known) == 1 && len(names) == 1 && plainName(known[0]) && plainName(names[0]) && !strings.EqualFold(known[0], names[0]) {
+		h["Vary"] = []string{known[0] + ", " + names[0]} // as on every response of the gateway
+		return
+	}
 	var all []string
 	for _, value := range append(h.Values("Vary"), names...) {
 		for name := range strings.SplitSeq(value, ",") {
@@ -46,6 +50,9 @@ func AddVary(h http.Header, names ...string) {
 	}
 	h.Set("Vary", strings.Join(all, ", "))
 }
+
+// plainName tells that a value of Vary is one name and nothing else.
+func plainName(value string) bool { return value != "" && !strings.ContainsAny(value, ", \t") }
 
 // secure sets the headers every response has; pages for people add theirs. The value slices are shared: nothing may append
 // to them. Every header costs time on every response, so there is none that JSON has no use for.

@@ -39,6 +39,23 @@ const (
 	ShapeProblem Shape = "problem"
 )
 
+// Onward is a context for what somebody does because of a request: with this correlation id, and the address of the caller when it
+// is one. What else is known of a request that is being served stays.
+func Onward(ctx context.Context, correlationID, client string) context.Context {
+	known := InfoFrom(ctx)
+	info := *known
+	info.CorrelationID = correlationID
+	if client != "" {
+		if addr, err := netip.ParseAddr(client); err == nil {
+			info.Client = addr
+		}
+	}
+	if info.CorrelationID == known.CorrelationID && info.Client == known.Client {
+		return ctx // as nearly always: it is what the request itself does
+	}
+	return WithInfo(ctx, &info)
+}
+
 type infoKey struct{}
 
 // WithInfo puts the request's info into the context.

@@ -79,7 +79,7 @@ func freeBody(w http.ResponseWriter) {
 
 // WantsEvents tells whether the client asks for a stream of events: by what it accepts, or by sse=true.
 func WantsEvents(r *http.Request) bool {
-	return strings.Contains(r.Header.Get("Accept"), eventStream) || r.URL.Query().Get("sse") == "true"
+	return strings.Contains(r.Header.Get("Accept"), eventStream) || r.URL.RawQuery != "" && r.URL.Query().Get("sse") == "true"
 }
 
 const eventStream = "text/event-stream"

@@ -58,27 +58,34 @@ func headerLines(h http.Header) (lines int) {
 }
 
 func checkPath(r *http.Request) error {
-	ambiguous := errs.New(errs.InvalidRequest, "The path is ambiguous: dot segments, empty segments, encoded slashes, backslashes, "+
+	if unambiguous(r) {
+		return nil
+	}
+	return errs.New(errs.InvalidRequest, "The path is ambiguous: dot segments, empty segments, encoded slashes, backslashes, "+
 		"semicolons and control characters are refused.")
+}
+
+// unambiguous tells that every parser reads the path of a request in the same way.
+func unambiguous(r *http.Request) bool {
 	path := r.URL.Path
 	if path == "" || path[0] != '/' || r.URL.Host != "" && r.Method != http.MethodConnect && !strings.HasPrefix(r.RequestURI, "/") {
-		return ambiguous // absolute form or asterisk: not for us
+		return false // absolute form or asterisk: not for us
 	}
 	if strings.Contains(path, "//") || strings.Contains(path, "%") || !utf8.ValidString(path) {
-		return ambiguous
+		return false
 	}
 	for i := range len(path) {
 		if c := path[i]; c < ' ' || c == 0x7f || c == '\\' || c == ';' {
-			return ambiguous
+			return false
 		}
 	}
 	if raw := r.URL.RawPath; raw != "" && hasEncodedSeparator(raw) {
-		return ambiguous
+		return false
 	}
 	if strings.Contains(path, "/.") && hasDotSegment(path) {
-		return ambiguous
+		return false
 	}
-	return nil
+	return true
 }
 
 func hasDotSegment(path string) bool {

@@ -85,4 +85,13 @@ func TestAddVary(t *testing.T) {
 	if got := h.Values("Vary"); len(got) != 1 || got[0] != "Origin, Accept-Encoding, Accept" {
 		t.Errorf("%q", got)
 	}
+	for _, c := range [][3]string{
+		{"Origin", "Accept-Encoding", "Origin, Accept-Encoding"}, {"Origin", "origin", "Origin"}, {"Origin", "Accept, origin", "Origin, Accept"}, {"Origin", "", "Origin"}, {" ", "Origin", "Origin"},
+	} {
+		h := http.Header{"Vary": {c[0]}}
+		httpx.AddVary(h, c[1])
+		if got := h.Values("Vary"); len(got) != 1 || got[0] != c[2] {
+			t.Errorf("%q and %q: %q", c[0], c[1], got)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"atelier/internal/bus"
 	"atelier/internal/catalogue"
@@ -21,7 +22,7 @@ func (nowhere) AppendTx(context.Context, *sqldb.Tx, ...bus.Record) ([]bus.Event,
 	return nil, nil
 }
 
-// BenchmarkIntake measures what the intake adds to an event: one without a rule, one of the platform with rules, and one with a
+// BenchmarkIntake measures what the intake adds to an event: one without a rule, two of the platform with rules, and one with a
 // rule that fits.
 func BenchmarkIntake(b *testing.B) {
 	bundled, err := intake.Bundled()
@@ -36,11 +37,20 @@ func BenchmarkIntake(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	depth := 1
+	executed, err := envelope.NativeFrom(b.Context(), "runtime", "Workspc", &catalogue.AutomationExecuted{
+		Slug: "hello", Trigger: catalogue.Trigger{Type: "endpoint", Value: "hello"}, StartedAt: time.UnixMilli(1_700_000_000_000).UTC(),
+		Payload: json.RawMessage(`{"body":{"name":"world"},"headers":{"content-length":"16","content-type":"application/json"},"method":"POST","query":{},"pathParams":{},"workspaceId":"Workspc","automationSlug":"hello"}`),
+		Output:  json.RawMessage(`{"message":"Hello world"}`),
+	}, envelope.Origin{Run: envelope.Run{AutomationSlug: "hello", AutomationDepth: &depth, AppInstanceDepth: new(int)}})
+	if err != nil {
+		b.Fatal(err)
+	}
 	card := rules(b, `[{"id": "card", "events": ["order.paid"], "fields": ["payload.card.number"], "action": "redact"}]`)
 	for name, c := range map[string]struct {
 		rules  intake.Rules
 		record bus.Record
-	}{"no rule": {bundled, own}, "login": {bundled, login}, "redacted": {card, own}} {
+	}{"no rule": {bundled, own}, "login": {bundled, login}, "executed": {bundled, executed}, "redacted": {card, own}} {
 		b.Run(name, func(b *testing.B) {
 			log := intake.Guard(nowhere{}, intake.Settings{MaxLen: 100_000, ExecutedMaxLen: 10_000, Rules: c.rules})
 			b.ReportAllocs()

@@ -40,8 +40,9 @@ func (a *API) Raw(op Operation, handler func(w http.ResponseWriter, r *http.Requ
 	op.Once = true // nothing that streams is kept
 	a.operations = append(a.operations, op)
 	a.huma.OpenAPI().AddOperation(a.documentRaw(op))
+	route := documented(op.Path)
 	a.mux.HandleFunc(op.Method+" "+op.Path, func(w http.ResponseWriter, r *http.Request) {
-		httpx.InfoFrom(r.Context()).Route = documented(op.Path)
+		httpx.InfoFrom(r.Context()).Route = route
 		err := op.admits(access.From(r.Context()))
 		if err == nil && !op.Repeated {
 			err = checkRepeated(r.URL.RawQuery)

@@ -126,7 +126,7 @@ func (op Operation) takes(r *http.Request) error {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return errs.New(errs.InvalidRequest, "Send the body uncompressed.").WithStatus(http.StatusUnsupportedMediaType)
 	}
-	if slices.Contains(op.forms(), anything) {
+	if slices.ContainsFunc(op.Takes, func(m Media) bool { return m.Type == anything }) {
 		return nil
 	}
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

@@ -58,6 +58,12 @@ func newHouse(t *testing.T) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return newHouseOf(t, program)
+}
+
+// newHouseOf gives a program that was built in another way an empty directory.
+func newHouseOf(t *testing.T, program string) *house {
+	t.Helper()
 	port, err := server.FreePort(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +87,16 @@ func newHouse(t *testing.T) *house {
 // start runs the program and tells how long it took until it was ready.
 func (h *house) start(t *testing.T) time.Duration {
 	t.Helper()
+	took, err := h.launch(t)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, h.logs(t))
+	}
+	return took
+}
+
+// launch runs the program. An error tells that it ended before it was ready.
+func (h *house) launch(t *testing.T) (time.Duration, error) {
+	t.Helper()
 	log, err := os.OpenFile(h.log, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)
@@ -93,11 +109,7 @@ func (h *house) start(t *testing.T) time.Duration {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	took, err := h.process.WaitReady(ctx, h.url)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, h.logs(t))
-	}
-	return took
+	return h.process.WaitReady(ctx, h.url)
 }
 
 // logs is what the process has said.

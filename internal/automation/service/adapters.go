@@ -39,7 +39,7 @@ func (r running) Of(ctx context.Context, workspaceID string) (runs.Model, error)
 		}
 		return all
 	}
-	return runs.Model{Root: m.Root, Suspended: m.Suspended, Deleted: m.Deleted, Find: m.Find, Listeners: m.Listeners, Schedules: schedules}, nil
+	return runs.Model{Root: m.Root, Suspended: m.Suspended, Deleted: m.Deleted, Find: m.Find, Hears: m.Hears, Listeners: m.Listeners, Schedules: schedules}, nil
 }
 
 // people tells runs who it was that emitted an event.

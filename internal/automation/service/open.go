@@ -26,6 +26,7 @@ import (
 	"atelier/internal/automation/internal/throttle"
 	"atelier/internal/automation/internal/tokens"
 	"atelier/internal/automation/internal/topics"
+	"atelier/internal/automation/internal/turns"
 	"atelier/internal/automation/internal/webhook"
 	"atelier/internal/config"
 	"atelier/internal/dsul/builtin"
@@ -41,9 +42,11 @@ func (s *Service) open() error {
 		return fmt.Errorf("DEFAULT_TIMEZONE: %q is no time zone; use a name as in Europe/Paris", cfg.DefaultZone)
 	}
 	s.recorder = recorder.New(deps.Bus, deps.Clock, deps.Log, recorder.Settings{})
+	s.turns = turns.New(deps.Clock, turns.Settings{Spent: turns.Spent, Collect: turns.Collect})
 	s.machine = &machine.Machine{
 		Log: deps.Log, Clock: deps.Clock, IDs: deps.IDs, DB: deps.DB, Access: deps.Access, Recorder: s.recorder, Tracer: deps.Tracer,
 		Throttle: throttle.New(throttle.Deps{Log: deps.Log, Clock: deps.Clock, Limiter: deps.Limiter, Settings: throttles(cfg)}),
+		Turns:    s.turns,
 		Limits:   machine.Limits{Depth: cfg.MaximumCalls, Memory: int64(cfg.AutomationMemory), Steps: int64(cfg.AutomationSteps), Local: int64(cfg.ContextLocalSize)},
 		Locale:   cfg.DefaultLocale, Zone: zone,
 	}
@@ -82,7 +85,7 @@ func (s *Service) openRooms() {
 		Limits: quotas(cfg),
 	})
 	s.code = code.New(code.Deps{
-		Log: deps.Log, Clock: deps.Clock, DB: deps.DB, Program: deps.Worker,
+		Log: deps.Log, Clock: deps.Clock, DB: deps.DB, Program: deps.Worker, Turns: s.turns,
 		Limits: code.Limits{Time: cfg.CodeTimeout, Heap: int64(cfg.CodeMemory), Processes: cfg.CodeWorkers},
 	})
 	s.tokens = tokens.New(tokens.Deps{Keys: deps.Keys, Clock: deps.Clock, IDs: deps.IDs, Issuer: cfg.Issuer(), Audience: cfg.PublicURL()})
@@ -100,9 +103,14 @@ func (s *Service) openFetch() error {
 		}
 		statuses = append(statuses, status)
 	}
+	for _, written := range cfg.FetchRetryCodes {
+		if !fetch.KnownCode(written) {
+			return fmt.Errorf("FETCH_RETRY_CODES: %q is not the code of a broken connection", written)
+		}
+	}
 	s.fetch = fetch.New(fetch.Deps{
 		Network: deps.Network, Platform: deps.Platform, Clock: deps.Clock, Tracer: deps.Tracer, APIURL: cfg.PublicURL(), UserAgent: cfg.FetchAgent,
-		Forbidden: cfg.FetchForbidden, MaxRetries: cfg.FetchRetries, RetryStatus: statuses, Timeout: cfg.FetchTimeout, MaxBody: largestAnswer,
+		Forbidden: cfg.FetchForbidden, MaxRetries: cfg.FetchRetries, RetryStatus: statuses, RetryCodes: append([]string{}, cfg.FetchRetryCodes...), HTTP2: cfg.FetchHTTP2, Timeout: cfg.FetchTimeout, MaxBody: largestAnswer,
 		Secrets: s.secrets, Token: s.tokens.Token, ForwardToken: s.tokens.ForwardToken, KeyToken: s.keyToken, Emit: s.signals.Stream,
 	})
 	return nil
@@ -160,6 +168,7 @@ func (s *Service) openRuns() error {
 	s.runs = runs.New(runs.Deps{
 		DB: deps.DB, Bus: deps.Bus, Clock: deps.Clock, IDs: deps.IDs, Log: deps.Log, Engine: s.machine, Models: running{s.models}, Workspaces: deps.Definitions,
 		People: people{db: deps.DB, directory: deps.People}, Contexts: s.contexts, Recorder: s.recorder, Waits: s.waits,
+		Heavy: func(workspaceID string) bool { return s.turns.Of(workspaceID).Heavy() },
 		Settings: runs.Settings{
 			Total: cfg.AutomationRuns, Share: cfg.AutomationShare, Queue: cfg.AutomationQueue, Timeout: cfg.AutomationTimeout, Grace: cfg.ShutdownTimeout / 2, Floor: floor, Alone: deps.Alone,
 		},
@@ -200,5 +209,8 @@ func requestLimits(cfg config.Config) webhook.Limits {
 func testLimits() webhook.Limits { return webhook.TestLimits() }
 
 func answers(deps Deps) webhook.Options {
-	return webhook.Options{Clock: deps.Clock, KeepAliveFloor: deps.Config.SSEKeepAlive, Cookies: []string{"access-token", deps.Config.SessionCookieName, "_interactionv2", "_signin"}}
+	return webhook.Options{
+		Clock: deps.Clock, KeepAliveFloor: deps.Config.SSEKeepAlive, Longest: deps.Config.AutomationTimeout,
+		Cookies: []string{"access-token", deps.Config.SessionCookieName, "_interactionv2", "_signin"},
+	}
 }

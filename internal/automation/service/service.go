@@ -24,6 +24,7 @@ import (
 	"atelier/internal/automation/internal/runs/waits"
 	"atelier/internal/automation/internal/signals"
 	"atelier/internal/automation/internal/tokens"
+	"atelier/internal/automation/internal/turns"
 	"atelier/internal/bus"
 	"atelier/internal/clock"
 	"atelier/internal/config"
@@ -100,6 +101,7 @@ type Service struct {
 	waits       *waits.Store
 	signals     *signals.Signals
 	recorder    *recorder.Recorder
+	turns       *turns.Turns
 	runs        *runs.Runs
 }
 

@@ -34,7 +34,7 @@ func check(records []bus.Record) error {
 		if !isText(r.WorkspaceID) || !isText(r.Type) {
 			return errs.New(errs.InvalidRequest, "An event's workspace and type must be valid text.")
 		}
-		if !json.Valid(r.Body) || !utf8.Valid(r.Body) {
+		if !r.Checked && (!json.Valid(r.Body) || !utf8.Valid(r.Body)) {
 			return errs.New(errs.InvalidRequest, "An event's body must be valid JSON in UTF-8.").With("type", r.Type)
 		}
 	}

@@ -31,7 +31,8 @@ func compileTemplate(t *Template, missing keys) (Program, error) {
 	}
 	at := &Text{}
 	return Program{func(s *state) (any, error) {
-		var out strings.Builder
+		var some [8]string // most templates have no more
+		texts := some[:0]
 		for _, part := range parts {
 			v, err := part(s)
 			if err != nil {
@@ -41,10 +42,33 @@ func compileTemplate(t *Template, missing keys) (Program, error) {
 			if err != nil {
 				return nil, err
 			}
-			out.WriteString(text)
+			texts = append(texts, text)
 		}
-		return out.String(), nil
+		return s.concat(texts), nil
 	}}, nil
+}
+
+// concat puts texts together. A large one is announced first and made bit by bit: a copy of megabytes in one piece keeps the whole
+// process from doing anything that all threads take part in.
+func (s *state) concat(texts []string) string {
+	const large, bit = 1 << 20, 256 << 10
+	total := 0
+	for _, text := range texts {
+		total += len(text)
+	}
+	if total >= large && s.env.Large != nil {
+		s.env.Large(total)
+	}
+	var out strings.Builder
+	out.Grow(total)
+	for _, text := range texts {
+		for len(text) > bit {
+			out.WriteString(text[:bit])
+			text = text[bit:]
+		}
+		out.WriteString(text)
+	}
+	return out.String()
 }
 
 func compileTemplatePart(t *Template, part Part, missing keys) (step, error) {

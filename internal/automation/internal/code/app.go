@@ -25,7 +25,9 @@ func (c *Code) method(f *machine.Frame, args *value.Object) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	back := f.Away()
 	answer, err := c.Run(f.Context(), call)
+	back()
 	return Settle(answer.Result, err, args.Get("onError"), f.Report)
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"atelier/internal/automation/internal/turns"
 	"atelier/internal/clock"
 	"atelier/internal/sqldb"
 )
@@ -24,6 +25,8 @@ type Deps struct {
 	// Allow is asked before somebody deploys or runs functions through the API; nil allows everything.
 	Allow  func(ctx context.Context, workspaceID, action string) error
 	Limits Limits
+	// Turns tells which workspaces use much of the processors: their calls get what the others leave. Nil is none.
+	Turns *turns.Turns
 	// Program is what is started as a worker. The zero value is none, and nothing runs: a program that is no worker must not be
 	// started as one.
 	Program Program
@@ -60,7 +63,7 @@ const (
 	mostWaiting = 1000
 	// killAfter is by how much a worker may miss the deadline before it is killed: until then it says itself that a call took too
 	// long, and what it had logged.
-	killAfter = 250 * time.Millisecond
+	killAfter = time.Second
 	// retireAfter is how long a process may have worked in all. Its own limit on processor time is far above that.
 	retireAfter = 10 * time.Minute
 	// startLimit is how long a process may take to be ready.
@@ -106,17 +109,18 @@ type Code struct {
 	isolated *bool
 	shields  []string
 
-	closing sync.Once      // before the first process
-	running sync.WaitGroup // processes that have not ended, and who keeps them
-	wake    chan struct{}
-	ending  chan struct{}
+	starting chan struct{}  // has a place for everybody who may start a process now
+	closing  sync.Once      // before the first process
+	running  sync.WaitGroup // processes that have not ended, and who keeps them
+	wake     chan struct{}
+	ending   chan struct{}
 }
 
 // New makes it. Without Start it works too, but keeps no process ready and none of them ends for being idle; Stop ends it all.
 func New(deps Deps) *Code {
 	return &Code{
 		deps: deps, limits: deps.Limits.withDefaults(), tenants: map[string]*tenant{},
-		wake: make(chan struct{}, 1), ending: make(chan struct{}),
+		starting: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), wake: make(chan struct{}, 1), ending: make(chan struct{}),
 	}
 }
 

@@ -38,8 +38,15 @@ func (p *process) kill() { _ = p.proc.Kill() } // it fails only when the process
 // end has an idle process end: it sees that nobody will ask it again.
 func (p *process) end() { p.ended.Do(func() { _ = p.in.Close() }) }
 
-// start starts a worker and waits until it is ready. Where namespaces are not allowed it does without.
+// start starts a worker and waits until it is ready. Where namespaces are not allowed it does without. Few do so
+// at a time: getting ready is work, and many at once would keep the processors from everybody else.
 func (c *Code) start() (*process, error) {
+	select {
+	case c.starting <- struct{}{}:
+		defer func() { <-c.starting }()
+	case <-c.ending:
+		return nil, errStopped
+	}
 	c.mu.Lock()
 	known := c.isolated
 	c.mu.Unlock()

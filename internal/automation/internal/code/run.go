@@ -77,9 +77,10 @@ func (c *Code) parametersOf(call Call) (string, error) {
 // exchange has a worker do the call. An error means that the worker cannot be used any more.
 func (c *Code) exchange(ctx context.Context, p *process, call Call, parameters string) (wire.Response, []byte, error) {
 	p.calls++
-	began := c.deps.Clock.Now()
+	share, began := c.deps.Turns.Of(call.WorkspaceID), c.deps.Clock.Now()
 	request := wire.Request{
 		ID: p.calls, Function: call.Function, Code: call.Code, Now: began.UnixMilli(), Limit: c.limits.Time.Milliseconds(),
+		Low: share.Heavy(),
 	}
 	if err := p.teach(call.Functions, c.limits.Request-len(call.Code)-len(parameters), &request); err != nil {
 		return wire.Response{}, nil, err
@@ -91,7 +92,9 @@ func (c *Code) exchange(ctx context.Context, p *process, call Call, parameters s
 		}
 		return wire.Read(p.reader, c.limits.Output+logRoom, &response)
 	})
-	p.worked += c.deps.Clock.Now().Sub(began)
+	took := c.deps.Clock.Now().Sub(began)
+	p.worked += took
+	share.Used(took)
 	if err != nil {
 		return response, nil, err
 	}

@@ -93,7 +93,7 @@ func (s *scopes) saved(k key, e *entry) {
 	s.store.cache.changed(k, e)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.checked[k] = s.store.deps.Clock.Now()
+	s.check(k, s.store.deps.Clock.Now())
 	if k.kind == rootRun {
 		s.own = e
 	}
@@ -149,6 +149,9 @@ func (s *scopes) reconfigured(home *machine.Home, change machine.Change) {
 		}
 	}
 	if changed, err := change.Apply(seen); err == nil {
+		if s.configs == nil {
+			s.configs = map[*machine.Home]any{}
+		}
 		s.configs[home] = changed
 	}
 }

@@ -22,7 +22,7 @@ type scopes struct {
 	identity access.Principal
 	// switched tells that the identity is not that of the caller any more.
 	switched bool
-	// checked is when the run last made sure of a context.
+	// checked is when the run last made sure of a context. Most runs use none: the maps are made when they are needed.
 	checked map[key]time.Time
 	// own is the run context as this run has last seen it: it does not expire while the run goes on.
 	own *entry
@@ -97,8 +97,16 @@ func (s *scopes) current(ctx context.Context, k key) (*entry, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.checked[k] = now
+	s.check(k, now)
 	return s.alive(k, known, now), nil
+}
+
+// check notes that the run has made sure of a context. The scopes are locked.
+func (s *scopes) check(k key, at time.Time) {
+	if s.checked == nil {
+		s.checked = map[key]time.Time{}
+	}
+	s.checked[k] = at
 }
 
 // believes tells whether the run has made sure of a context just now.
@@ -146,6 +154,9 @@ func (s *scopes) show(root string, stored *entry, home *machine.Home, who *perso
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.shown == nil {
+		s.shown = map[string]shown{}
+	}
 	s.shown[root] = made
 	return made.value
 }

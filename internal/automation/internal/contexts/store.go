@@ -110,9 +110,7 @@ func New(deps Deps) *Store {
 
 // Open gives the contexts of a run. Nothing is read before it is asked for.
 func (s *Store) Open(run *machine.Run) machine.Scopes {
-	return &scopes{
-		store: s, run: run, identity: run.Caller, checked: map[key]time.Time{}, shown: map[string]shown{}, configs: map[*machine.Home]any{},
-	}
+	return &scopes{store: s, run: run, identity: run.Caller}
 }
 
 // Forget removes all contexts of a workspace, in the caller's transaction.

@@ -133,7 +133,9 @@ func (c *Client) Fetch(f *machine.Frame, parameters *value.Object) (any, error) 
 	if err != nil {
 		return nil, err
 	}
+	back := f.Away()
 	result, err := c.perform(f, r)
+	back()
 	if err != nil {
 		return nil, err
 	}

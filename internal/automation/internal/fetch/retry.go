@@ -44,6 +44,9 @@ func retryErrors(codes []string) []error {
 	return out
 }
 
+// KnownCode tells whether a code stands for a broken connection.
+func KnownCode(code string) bool { return len(retryErrors([]string{code})) > 0 }
+
 // exchange sends the request, again where that may help, and reads the answer.
 func (c *Client) exchange(ctx context.Context, r *request, sleep func(time.Duration) error) (*answer, error) {
 	for tried := 0; ; tried++ {

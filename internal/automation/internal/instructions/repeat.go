@@ -76,7 +76,7 @@ func (l *loop) run(f *machine.Frame) error {
 		f.Show(machine.Payload("on", on, "until", until))
 	}
 	if source, ok := on.(machine.Source); ok {
-		r.items = streamed(f.Context(), source)
+		r.items = streamed(f, source)
 		defer func() { _ = source.Close() }() // the rest is not wanted
 	} else if r.items = items(on); r.items == nil && !value.Exists(on) && value.Exists(until) {
 		r.items = counted()

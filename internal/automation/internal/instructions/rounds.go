@@ -1,7 +1,6 @@
 package instructions
 
 import (
-	"context"
 	"time"
 
 	"atelier/internal/automation/internal/machine"
@@ -52,8 +51,13 @@ func counted() next {
 	}
 }
 
-func streamed(ctx context.Context, source machine.Source) next {
-	return func() (any, bool, error) { return source.Next(ctx) }
+// streamed gives what comes bit by bit. Others work meanwhile.
+func streamed(f *machine.Frame, source machine.Source) next {
+	ctx := f.Context()
+	return func() (any, bool, error) {
+		defer f.Away()()
+		return source.Next(ctx)
+	}
 }
 
 // round is a repeat that is being done.

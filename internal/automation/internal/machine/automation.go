@@ -2,6 +2,7 @@ package machine
 
 import (
 	"iter"
+	"sync/atomic"
 
 	"atelier/internal/dsul/expr/value"
 )
@@ -30,6 +31,8 @@ type Home struct {
 	EventTypes map[string]bool
 	// System are the settings that super admins give a workspace by secrets: svc_ratelimit_* and the like.
 	System map[string]string
+
+	ready atomic.Pointer[redactor] // of Hidden; nil until somebody needs it
 }
 
 // Automation is a compiled automation.
@@ -45,6 +48,8 @@ type Automation struct {
 	// Body is what it does, Output what it gives back; nil when it gives nothing.
 	Body   Block
 	Output Value
+	// Streams tells that it may answer a request bit by bit: it has the variable for that in its text.
+	Streams bool
 	// Native is an automation of a built-in app: it does this instead of Body and Output.
 	Native func(f *Frame, payload *value.Object) (any, error)
 	// Broken is why it cannot run: a mistake that was found when it was compiled.

@@ -9,8 +9,20 @@ import (
 	"atelier/internal/dsul/expr/value"
 )
 
-// most is how many branches of a run may work at the same time. More of them are done one after the other.
-const most = 1024
+// How many branches of a run may work at the same time; fewer where the workspace has to take turns, as they could only wait for
+// each other. More of them are done one after the other.
+const (
+	most      = 1024
+	mostHeavy = 32
+)
+
+// most is how many branches of the run may work now.
+func (f *Frame) most() int32 {
+	if f.stint.Holds() {
+		return mostHeavy
+	}
+	return most
+}
 
 // fork makes a branch: the same variables, but for those of loops and of what was caught.
 func (f *Frame) fork(at int) *Frame {
@@ -49,16 +61,18 @@ func (f *Frame) Beside(n int, do func(branch *Frame, i int) error) []error {
 				failed[i] = err
 			}
 		}
-		if i == n-1 || !f.run.state.branch() {
+		if i == n-1 || !f.run.state.branch(f.most()) {
+			branch.stint = f.stint
 			work() // this goroutine has nothing else to do
 			continue
 		}
 		all.Go(func() {
 			defer f.run.state.branches.Add(-1)
+			defer branch.begin(f)()
 			work()
 		})
 	}
-	all.Wait()
+	f.await(&all)
 	return failed
 }
 
@@ -96,15 +110,29 @@ func (f *Frame) Spawn(do func(branch *Frame) error) error {
 		}
 		_ = branch.close() // nobody is left who could stop
 	}
-	if !f.run.state.branch() {
+	if !f.run.state.branch(f.most()) {
+		branch.stint = f.stint
 		work()
 		return nil
 	}
 	f.root.beside.Go(func() {
 		defer f.run.state.branches.Add(-1)
+		defer branch.begin(f)()
 		work()
 	})
 	return nil
+}
+
+// begin begins the work of a branch in a goroutine of its own. What it gives ends it.
+func (f *Frame) begin(beside *Frame) (end func()) {
+	f.stint = beside.stint.Beside(f.ctx)
+	return f.stint.End
+}
+
+// await waits for branches, which need the processors more.
+func (f *Frame) await(branches *sync.WaitGroup) {
+	defer f.Away()()
+	branches.Wait()
 }
 
 // guarded does something, and makes a failure of a panic.

@@ -2,7 +2,8 @@ package machine
 
 import (
 	"math"
-	"runtime"
+
+	"atelier/internal/automation/internal/turns"
 )
 
 // defaultDepth is how many automations may call each other where nothing is said.
@@ -57,6 +58,7 @@ func (f *Frame) make(v any) error {
 		return nil
 	}
 	f.made += size
+	f.weighed += size
 	if f.run.state.memory.Add(size) > f.machine.Limits.memory() {
 		return heavy()
 	}
@@ -93,12 +95,9 @@ func (f *Frame) large() {
 	}
 }
 
-// often is how many steps are done before anybody else has a turn.
-const often = 64
-
 // Tick counts a step. Now and then it lets others work, and sees whether the run may go on.
 func (f *Frame) Tick() error {
-	if f.ticks++; f.ticks < often && f.weighed < muchWeighed {
+	if f.ticks++; f.ticks < turns.Often && f.weighed < muchWeighed {
 		return nil
 	}
 	return f.settle()
@@ -110,12 +109,16 @@ const muchWeighed = 4 << 20
 // settle counts the steps since the last time.
 func (f *Frame) settle() error {
 	done := f.run.state.steps.Add(int64(f.ticks))
+	worked := f.ticks
+	if f.weighed >= muchWeighed {
+		worked = turns.Often // so much takes as long as many steps
+	}
 	f.ticks, f.weighed = 0, 0
 	if limit := f.machine.Limits.Steps; limit > 0 && done > limit {
 		return Fail(QuotaExceeded, "The run has done too many instructions; do less in one run, or split it by events").
 			With(Payload("quota", "steps", "limit", float64(limit))).Finally()
 	}
 	f.large()
-	runtime.Gosched()
+	f.stint.Step(f.ctx, worked)
 	return f.ctx.Err()
 }

@@ -64,7 +64,7 @@ func (f *Frame) Call(automation *Automation, payload *value.Object) (any, error)
 	}
 	place := append(slices.Clone(f.place), int32(f.calls)) //nolint:gosec // bounded by the steps of a run
 	f.calls++
-	callee := &Frame{place: place, step: f.step, invocation: &invocation{
+	callee := &Frame{place: place, step: f.step, stint: f.stint, invocation: &invocation{
 		machine: f.machine, run: f.run, root: f.root, automation: automation, payload: payload, ctx: f.ctx, depth: f.depth + 1, nested: true,
 		trigger: trigger{kind: "automation", value: f.automation.FullSlug()},
 	}}

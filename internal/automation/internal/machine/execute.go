@@ -3,7 +3,6 @@ package machine
 import (
 	"context"
 	"errors"
-	"net/netip"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -22,6 +21,8 @@ func (m *Machine) Execute(ctx context.Context, run *Run, automation *Automation,
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	f := m.frame(ctx, run, automation, payload)
+	f.stint = m.Turns.Of(run.Root.WorkspaceID).Begin(ctx)
+	defer f.stint.End()
 	result := f.execute()
 	if result.Err != nil {
 		f.failedTrigger(result.Err)
@@ -30,6 +31,7 @@ func (m *Machine) Execute(ctx context.Context, run *Run, automation *Automation,
 	if run.Answer != nil {
 		run.Answer(result)
 	}
+	f.stint.End()
 	f.root.beside.Wait()
 	return result
 }
@@ -38,10 +40,17 @@ func (m *Machine) frame(ctx context.Context, run *Run, automation *Automation, p
 	if payload == nil {
 		payload = value.NewObject(0)
 	}
-	return &Frame{invocation: &invocation{
-		machine: m, run: run, root: &root{}, automation: automation, payload: payload, ctx: m.context(ctx, run), depth: run.Depth + 1,
+	made := &struct { // one piece of memory: every run needs all of it
+		frame      Frame
+		invocation invocation
+		root       root
+	}{}
+	made.frame.invocation = &made.invocation
+	made.invocation = invocation{
+		machine: m, run: run, root: &made.root, automation: automation, payload: payload, ctx: m.context(ctx, run), depth: run.Depth + 1,
 		trigger: trigger{kind: run.Trigger.Type, value: run.Trigger.Value, id: run.Trigger.ID},
-	}}
+	}
+	return &made.frame
 }
 
 // Frame gives a frame in which single steps can be done, as in the first automation of a run. Nothing is recorded of it.
@@ -53,12 +62,7 @@ func (m *Machine) Frame(ctx context.Context, run *Run, automation *Automation, p
 
 // context carries who calls and by which request.
 func (m *Machine) context(ctx context.Context, run *Run) context.Context {
-	info := *httpx.InfoFrom(ctx)
-	info.CorrelationID = run.CorrelationID
-	if ip, err := netip.ParseAddr(run.IP); err == nil {
-		info.Client = ip
-	}
-	return access.With(httpx.WithInfo(ctx, &info), run.Caller)
+	return access.As(httpx.Onward(ctx, run.CorrelationID, run.IP), run.Caller)
 }
 
 // execute runs the automation of the frame, and records what became of it.

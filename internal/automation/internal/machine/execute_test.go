@@ -190,6 +190,8 @@ func TestExecutedEvents(t *testing.T) {
 // holding holds everything back for a quarter of a second.
 type holding struct{}
 
+func (holding) Limits(*machine.Home, string) bool { return true }
+
 func (holding) Wait(context.Context, *machine.Home, string, int) (time.Duration, error) {
 	return 250 * time.Millisecond, nil
 }

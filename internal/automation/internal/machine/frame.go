@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"atelier/internal/access"
+	"atelier/internal/automation/internal/turns"
 	"atelier/internal/clock"
 	"atelier/internal/dsul/expr"
 	"atelier/internal/dsul/expr/value"
@@ -39,6 +40,7 @@ type Frame struct {
 	failed         error // why a context could not be read
 	step           *TraceStep
 	acting         acting
+	stint          *turns.Stint // what its goroutine works
 }
 
 // invocation is what all branches of an automation that is being executed have in common.
@@ -67,8 +69,14 @@ type acting struct {
 }
 
 type identity struct {
-	kind          access.Kind
-	user, session string
+	kind               access.Kind
+	credential         access.Credential
+	user, session, key string
+	superAdmin         bool
+}
+
+func identityOf(p access.Principal) identity {
+	return identity{kind: p.Kind, credential: p.Credential, user: p.UserID, session: p.SessionID, key: p.KeyID, superAdmin: p.SuperAdmin}
 }
 
 // Context ends with the run. It carries the caller and the request, as envelope and access look for them.
@@ -77,7 +85,10 @@ func (f *Frame) Context() context.Context {
 		return f.ctx
 	}
 	p := f.run.Scopes.Identity()
-	who := identity{p.Kind, p.UserID, p.SessionID}
+	who := identityOf(p)
+	if who == identityOf(f.run.Caller) {
+		return f.ctx // it carries the caller
+	}
 	if f.acting.ctx == nil || f.acting.who != who {
 		f.acting = acting{ctx: access.With(f.ctx, p), who: who}
 	}
@@ -107,9 +118,9 @@ func (f *Frame) TriggerID() string { return f.trigger.id }
 
 // Source says which automation and app the events of this frame come from.
 func (f *Frame) Source() envelope.Run {
-	home, depth := f.automation.Home, f.depth
+	home := f.automation.Home
 	return envelope.Run{
-		AutomationSlug: f.automation.Slug, AutomationDepth: &depth,
+		AutomationSlug: f.automation.Slug, AutomationDepth: &f.depth,
 		AppSlug: home.AppSlug, AppInstanceFullSlug: home.FullSlug, AppInstanceDepth: &home.Depth,
 	}
 }
@@ -139,17 +150,34 @@ func (f *Frame) Once(do func(ctx context.Context, tx *sqldb.Tx) (any, error)) (a
 		place += "#" + strconv.Itoa(f.effects)
 	}
 	f.effects++
+	defer f.database()()
 	return f.run.Journal.Once(f.Context(), place, do)
 }
 
 // Throttle takes n units of something from the workspace's share, and waits for them. The time counts as throttled.
 func (f *Frame) Throttle(kind string, n int) error {
-	if f.machine.Throttle == nil {
+	if f.machine.Throttle == nil || !f.machine.Throttle.Limits(f.run.Root, kind) {
 		return nil
 	}
+	defer f.Away()()
 	waited, err := f.machine.Throttle.Wait(f.ctx, f.run.Root, kind, n)
 	f.throttled.Add(int64(waited))
 	return err
+}
+
+// database is Away for what the database does. One that is inside this process works for the run: then it keeps its turn.
+func (f *Frame) database() (back func()) {
+	const inside = "sqlite"
+	if db := f.machine.DB; db == nil || db.Driver() == inside {
+		return func() {}
+	}
+	return f.Away()
+}
+
+// Away lets other runs work while this one waits for something outside, until the function is called that it gives.
+func (f *Frame) Away() (back func()) {
+	f.stint.Pause()
+	return func() { f.stint.Resume(f.ctx) }
 }
 
 // Sleep waits, and ends early with the run.
@@ -157,6 +185,7 @@ func (f *Frame) Sleep(d time.Duration) error {
 	if d <= 0 {
 		return f.ctx.Err()
 	}
+	defer f.Away()()
 	return pause(f.ctx, f.machine.Clock, d)
 }
 

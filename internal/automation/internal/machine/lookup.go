@@ -89,6 +89,7 @@ func (f *Frame) environment() *expr.Env {
 		f.env = &expr.Env{
 			Lookup: f.Lookup, Path: f.at, Now: f.machine.Clock.Now, Random: random,
 			Locale: f.machine.Locale, Zone: f.machine.Zone, Zones: f.machine.zone,
+			Large: func(bytes int) { f.stint.Large(f.ctx, int64(bytes)) },
 		}
 	}
 	return f.env

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"atelier/internal/access"
+	"atelier/internal/automation/internal/turns"
 	"atelier/internal/bus"
 	"atelier/internal/clock"
 	"atelier/internal/ident"
@@ -28,6 +29,8 @@ type Machine struct {
 	Recorder Recorder
 	// Throttle holds runs back; nil holds nothing back.
 	Throttle Throttle
+	// Turns shares the processors out between workspaces; nil lets all of them work.
+	Turns *turns.Turns
 	// Tracer makes the spans of automations; nil makes none.
 	Tracer trace.Tracer
 	Limits Limits
@@ -64,6 +67,8 @@ const (
 
 // Throttle holds a workspace back that does too much of something.
 type Throttle interface {
+	// Limits tells whether a workspace may have to wait for units at all.
+	Limits(home *Home, kind string) bool
 	// Wait takes n units, and waits until they are free. It tells how long that was.
 	Wait(ctx context.Context, home *Home, kind string, n int) (time.Duration, error)
 }

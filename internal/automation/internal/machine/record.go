@@ -17,10 +17,10 @@ const service = "runtime"
 
 // Record hands a technical event of this frame to the recorder. That it cannot be recorded does not stop a run.
 func (f *Frame) Record(payload catalogue.Payload) {
-	ctx := context.WithoutCancel(f.Context()) // what has happened is told, also of a run that was stopped
+	ctx := f.Context()
 	record, err := envelope.NativeFrom(ctx, service, f.run.Root.WorkspaceID, payload, f.Origin())
 	if err == nil && f.machine.Recorder != nil {
-		err = f.machine.Recorder.Record(ctx, record)
+		err = f.machine.Recorder.Record(context.WithoutCancel(ctx), record) // what has happened is told, also of a run that was stopped
 	}
 	if err != nil {
 		f.machine.Log.ErrorContext(ctx, "a technical event could not be recorded", "workspace", f.run.Root.WorkspaceID,
@@ -122,21 +122,32 @@ func (f *Frame) told() catalogue.Trigger {
 // seen gives payload and output as events may show them: without what is secret, what must be left out, the answer's stream and
 // the caller's credentials. Nothing is nil.
 func (f *Frame) seen(output any) (json.RawMessage, json.RawMessage) {
-	payload := any(f.payload)
-	if f.payload.Has("$http") || f.payload.Has("headers") {
-		o := f.payload.Clone()
-		o.Delete("$http")
-		if headers, ok := o.Get("headers").(*value.Object); ok && headers.Has("authorization") {
-			headers = headers.Clone()
-			headers.Delete("authorization")
-			o.Set("headers", headers)
-		}
-		payload = o
-	}
+	payload := any(f.bare())
 	if f.automation.Arguments != nil {
 		payload, output = f.automation.Arguments.Redact(payload, output)
 	}
-	return f.encode(payload, largest), f.encode(output, largest)
+	const usual = 512 // of both, for most requests
+	given, text := f.append(make([]byte, 0, usual), payload, largest)
+	made, _ := f.append(text, output, largest)
+	return given, made
+}
+
+// bare is the payload without the answer's stream and the caller's credentials. JSON has no word for a stream: it need not be taken
+// out of a payload that is only written.
+func (f *Frame) bare() *value.Object {
+	headers, _ := f.payload.Get("headers").(*value.Object)
+	secret := headers != nil && headers.Has("authorization")
+	if _, stream := f.payload.Get("$http").(Sink); !secret && (stream || !f.payload.Has("$http")) {
+		return f.payload
+	}
+	o := f.payload.Clone()
+	o.Delete("$http")
+	if secret {
+		headers = headers.Clone()
+		headers.Delete("authorization")
+		o.Set("headers", headers)
+	}
+	return o
 }
 
 // largest is what one field of a technical event may take here; what enters the log is cut further.
@@ -145,16 +156,22 @@ const largest = 256 << 10
 // encode writes a value for an event, without what must not be seen. Undefined is nothing. What is too large is not looked
 // through any further.
 func (f *Frame) encode(v any, limit int) json.RawMessage {
-	text, ok := value.JSON(v, "", limit)
+	text, _ := f.append(nil, v, limit)
+	return text
+}
+
+// append is encode into a text that others may be in already; it gives what is new of it, and all of it.
+func (f *Frame) append(text []byte, v any, limit int) (added json.RawMessage, all []byte) {
+	begin := len(text)
+	text, ok := value.AppendJSON(text, v, limit)
 	if r := f.redactor(); ok && len(r.whole) > 0 {
-		text, ok = value.JSON(r.value(v, 0), "", limit)
+		text, ok = value.AppendJSON(text[:begin], r.value(v, 0), limit)
 	}
-	switch {
-	case !ok:
-		return json.RawMessage(`"LARGE_CONTENT_STRIPPED"`)
-	case text == "":
-		return nil
-	default:
-		return json.RawMessage(text)
+	if !ok {
+		text = append(text[:begin], `"LARGE_CONTENT_STRIPPED"`...)
 	}
+	if len(text) == begin {
+		return nil, text
+	}
+	return text[begin:len(text):len(text)], text
 }

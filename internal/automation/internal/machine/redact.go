@@ -52,6 +52,9 @@ func (f *Frame) redactor() *redactor {
 	h := &f.run.state.hidden
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.texts == nil && f.automation.Home.hidesAs(f.run.Root) {
+		return f.run.Root.redactor()
+	}
 	h.learn(f.run.Root)
 	for home := f.automation.Home; home != nil && !h.homes[home]; home = home.Parent {
 		h.learn(home)
@@ -60,6 +63,28 @@ func (f *Frame) redactor() *redactor {
 		h.ready = newRedactor(h.texts)
 	}
 	return h.ready
+}
+
+// hidesAs tells that this home and those around it hide what another one does: all homes of a workspace have the same list.
+func (h *Home) hidesAs(root *Home) bool {
+	for ; h != nil && h != root; h = h.Parent {
+		if len(h.Hidden) != len(root.Hidden) || len(h.Hidden) > 0 && &h.Hidden[0] != &root.Hidden[0] {
+			return false
+		}
+	}
+	return root != nil
+}
+
+// redactor gives what takes out the texts of a home alone. It is made once: most runs hide nothing else.
+func (h *Home) redactor() *redactor {
+	if ready := h.ready.Load(); ready != nil {
+		return ready
+	}
+	var own hidden
+	own.learn(h)
+	ready := newRedactor(own.texts)
+	h.ready.Store(ready)
+	return ready
 }
 
 func (h *hidden) learn(home *Home) {

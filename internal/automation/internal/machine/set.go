@@ -83,6 +83,7 @@ func (f *Frame) Change(kind string, target Target, v any) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, errSink) && kind != Delete:
+		defer f.Away()() // who reads it may be slow
 		return e.sink.Push(f, wrapped(e.rest, v))
 	default:
 		return blocked(err, target, v)
@@ -101,6 +102,7 @@ func (t Target) edit(kind string, v any) edit {
 }
 
 func (f *Frame) changeScope(e edit, target Target) error {
+	defer f.database()()
 	return f.run.Scopes.Change(f, Change{
 		Kind: e.kind, Root: target.path[0], Path: target.path[1:], Value: e.value,
 		Apply: func(old any) (any, error) {

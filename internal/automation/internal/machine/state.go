@@ -13,8 +13,8 @@ type state struct {
 	hidden        hidden
 }
 
-// branch takes the right to work beside others; false when too many do.
-func (s *state) branch() bool {
+// branch takes the right to work beside others; false when so many do.
+func (s *state) branch(most int32) bool {
 	if s.branches.Add(1) <= most {
 		return true
 	}

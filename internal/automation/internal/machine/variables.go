@@ -24,7 +24,8 @@ func newVariables(payload *value.Object) *variables {
 	if payload == nil {
 		v.locals = value.NewObject(0)
 	} else {
-		v.locals = payload.Clone()
+		const usual = 4 // variables that an automation sets
+		v.locals = payload.CloneFor(usual)
 	}
 	return v
 }

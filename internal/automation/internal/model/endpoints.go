@@ -8,7 +8,7 @@ import (
 	"atelier/internal/automation/internal/machine"
 )
 
-// Match is an automation that a request leads to, with the parameters of its path.
+// Match is an automation that a request leads to, with the parameters of its path; nil without any.
 type Match struct {
 	Automation *machine.Automation
 	Params     map[string]string
@@ -94,30 +94,27 @@ func compilePath(path string) (form *regexp.Regexp, names []string) {
 // the workspace before those of its apps, and by the slugs of their automations.
 func (m *Model) Endpoint(path string) []Match {
 	path = strings.TrimPrefix(path, "/")
-	segments := strings.Split(path, "/")
-	for i, segment := range segments {
-		plain, err := url.PathUnescape(segment)
-		if err != nil {
-			return nil
-		}
-		segments[i] = url.PathEscape(plain)
-	}
 	whole, err := url.PathUnescape(path)
 	if err != nil {
 		return nil
 	}
 	var found []Match
-	m.root.exact(whole, &found)
-	if len(found) == 0 {
-		m.root.matching(strings.Join(segments, "/"), &found)
+	if m.root.exact(whole, &found); len(found) > 0 {
+		return found
 	}
+	segments := strings.Split(path, "/")
+	for i, segment := range segments {
+		plain, _ := url.PathUnescape(segment) // all of it could be read
+		segments[i] = url.PathEscape(plain)
+	}
+	m.root.matching(strings.Join(segments, "/"), &found)
 	return found
 }
 
 // exact collects the automations that have the path, in the home and in the app instance whose slug the path begins with.
 func (h *hall) exact(path string, found *[]Match) {
 	for _, automation := range h.endpoints[path] {
-		*found = append(*found, Match{Automation: automation, Params: map[string]string{}})
+		*found = append(*found, Match{Automation: automation})
 	}
 	instance, rest, nested := strings.Cut(path, ".")
 	if below := h.nested[instance]; nested && below != nil {

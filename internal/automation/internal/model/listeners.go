@@ -49,6 +49,17 @@ func (m *Model) Listeners(eventType string, source envelope.Source) []*machine.A
 	return once(all)
 }
 
+// Hears tells whether there may be listeners of an event, by its name alone: whoever asks need not read the event.
+func (m *Model) Hears(eventType string) bool {
+	switch eventType {
+	case installed, configured, uninstalled, duplicated, deleted, published, appDeleted:
+		return true // who hears of those depends on what the event is about
+	}
+	var all []*machine.Automation
+	m.root.hear(eventType, &all)
+	return len(all) > 0
+}
+
 // once are automations without those that were there before: an event starts each of them once.
 func once(all []*machine.Automation) []*machine.Automation {
 	seen := make(map[*machine.Automation]bool, len(all))

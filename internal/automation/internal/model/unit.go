@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"runtime"
 	"sync"
@@ -73,6 +74,7 @@ func compile(instructions machine.Instructions, written assembly.Automation) *un
 		return made
 	}
 	made.automation.Arguments = schemas.Compile(doc.Root)
+	made.automation.Streams = bytes.Contains(written.Text, []byte("$http"))
 	made.definition = assembly.Value(doc.Root)
 	made.events, made.schedules = texts(doc.Get("when", "events")), texts(doc.Get("when", "schedules"))
 	switch said := assembly.Value(doc.Get("when", "endpoint")).(type) {

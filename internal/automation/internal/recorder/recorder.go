@@ -30,6 +30,11 @@ const (
 	farewell = 5 * time.Second
 	// pause is what lies between attempts while the log takes nothing.
 	pause = 500 * time.Millisecond
+
+	// many is how many records come during a commit when they come fast: then the next commit waits for more of them, for as long as
+	// linger. Few large commits cost the database less than many small ones.
+	many   = 64
+	linger = 25 * time.Millisecond
 )
 
 // Recorder is a machine.Recorder. A workspace that records more than can be written waits alone, as long as not all do.
@@ -46,7 +51,8 @@ type Recorder struct {
 	room    chan struct{} // closed when something was written
 	closed  bool
 
-	wake chan struct{}
+	wake chan struct{} // there is something to write
+	full chan struct{} // there is so much that nobody should wait for more
 }
 
 // New returns a recorder, which writes while Run runs.
@@ -60,7 +66,7 @@ func New(log bus.Log, clk clock.Clock, logger *slog.Logger, settings Settings) *
 	}
 	return &Recorder{
 		log: log, clock: clk, logger: logger, settings: settings,
-		held: map[string]int{}, room: make(chan struct{}), wake: make(chan struct{}, 1),
+		held: map[string]int{}, room: make(chan struct{}), wake: make(chan struct{}, 1), full: make(chan struct{}, 1),
 	}
 }
 
@@ -113,11 +119,18 @@ func (r *Recorder) add(ctx context.Context, one bus.Record) (bool, error) {
 			r.waiting = append(r.waiting, one)
 			r.held[one.WorkspaceID] = held + size
 			r.total += size
+			first, enough := len(r.waiting) == 1, len(r.waiting) >= mostRecords || r.total >= mostBytes
 			r.mu.Unlock()
-			r.nudge()
+			if first { // whoever writes goes on until nothing is left
+				nudge(r.wake)
+			}
+			if enough {
+				nudge(r.full)
+			}
 			return true, nil
 		}
 		r.mu.Unlock()
+		nudge(r.full) // who waits for room must not wait for others, too
 		select {
 		case <-room:
 		case <-ctx.Done():
@@ -126,9 +139,9 @@ func (r *Recorder) add(ctx context.Context, one bus.Record) (bool, error) {
 	}
 }
 
-func (r *Recorder) nudge() {
+func nudge(ch chan struct{}) {
 	select {
-	case r.wake <- struct{}{}:
+	case ch <- struct{}{}:
 	default: // it will look anyway
 	}
 }
@@ -136,7 +149,7 @@ func (r *Recorder) nudge() {
 // Run writes until ctx ends, and then what is left.
 func (r *Recorder) Run(ctx context.Context) error {
 	for {
-		r.drain(ctx)
+		r.drain(ctx, true)
 		select {
 		case <-r.wake:
 			continue
@@ -146,19 +159,20 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
-	r.drain(last)
+	r.drain(last, false)
 	r.close()
-	r.drain(last) // what came in between
-	if left := r.count(); left > 0 {
+	r.drain(last, false) // what came in between
+	if left, _ := r.count(); left > 0 {
 		return errors.New("some technical events of automations could not be written in time")
 	}
 	return nil
 }
 
-func (r *Recorder) count() int {
+// count gives how many records wait, and how many bytes are not written.
+func (r *Recorder) count() (records, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.waiting)
+	return len(r.waiting), r.total
 }
 
 // close makes whoever records from now on write on its own.
@@ -170,9 +184,12 @@ func (r *Recorder) close() {
 	r.room = make(chan struct{})
 }
 
-// drain writes all that waits. It ends early with ctx.
-func (r *Recorder) drain(ctx context.Context) {
+// drain writes all that waits, in larger portions when it may linger. It ends early with ctx.
+func (r *Recorder) drain(ctx context.Context, mayLinger bool) {
 	for ctx.Err() == nil {
+		if mayLinger {
+			r.linger(ctx)
+		}
 		batch := r.take()
 		if len(batch) == 0 {
 			return
@@ -182,6 +199,20 @@ func (r *Recorder) drain(ctx context.Context) {
 			return
 		}
 		r.release(batch)
+	}
+}
+
+// linger waits for more records when they come fast, until there are as many as one commit takes.
+func (r *Recorder) linger(ctx context.Context) {
+	if waiting, bytes := r.count(); waiting < many || waiting >= mostRecords || bytes >= mostBytes {
+		return
+	}
+	timer := r.clock.NewTimer(linger)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+	case <-r.full: // or it was: then this commit is one of the smaller ones
+	case <-ctx.Done():
 	}
 }
 
@@ -196,7 +227,7 @@ func (r *Recorder) take() []bus.Record {
 	}
 	batch := r.waiting[:n:n]
 	if r.waiting = r.waiting[n:]; len(r.waiting) == 0 {
-		r.waiting = nil
+		r.waiting = make([]bus.Record, 0, n) // as many will come until this is written, or few
 	}
 	return batch
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -80,13 +81,25 @@ func (h *handlers) trigger(r *http.Request, stream *webhook.Stream) (any, error)
 	if err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(matches, func(match model.Match) bool { return match.Automation.Streams }) {
+		outlasting, done := stream.Outlast(r)
+		defer done()
+		r = outlasting
+	}
 	ctx, run := h.Runs.Begin(r.Context(), beginning(r, m, catalogue.Trigger{Type: "endpoint", Value: endpoint}))
 	if err := h.interactions(ctx, run, matches); err != nil {
 		return nil, err
 	}
-	results := make([]machine.Result, len(matches))
+	results, payloads := make([]machine.Result, len(matches)), make([]*value.Object, len(matches))
+	for i := range matches {
+		payloads[i] = request
+		if i < len(matches)-1 { // the last one gets the request itself
+			payloads[i] = request.CloneFor(more)
+		}
+		complete(payloads[i], m, endpoint, matches[i], stream)
+	}
 	execute := func(i int) {
-		results[i] = h.Engine.Execute(ctx, run, matches[i].Automation, payload(m, endpoint, request, matches[i], stream))
+		results[i] = h.Engine.Execute(ctx, run, matches[i].Automation, payloads[i])
 	}
 	var all sync.WaitGroup
 	for i := 1; i < len(matches); i++ {
@@ -97,21 +110,19 @@ func (h *handlers) trigger(r *http.Request, stream *webhook.Stream) (any, error)
 	return results[0].Output, results[0].Err
 }
 
-// payload is what an automation gets of a request.
-func payload(m *model.Model, endpoint string, request *value.Object, match model.Match, stream *webhook.Stream) *value.Object {
-	made := value.NewObject(request.Len() + 4)
-	for key, v := range request.All() {
-		made.Set(key, v)
-	}
+// more is how many keys complete adds.
+const more = 3
+
+// complete makes a request what an automation gets of it.
+func complete(payload *value.Object, m *model.Model, endpoint string, match model.Match, stream *webhook.Stream) {
 	params := value.NewObject(len(match.Params))
 	for name, v := range match.Params {
 		params.Set(name, v)
 	}
-	made.Set("pathParams", params)
-	made.Set("$http", stream)
-	made.Set("workspaceId", m.Root.WorkspaceID)
-	made.Set("automationSlug", endpoint)
-	return made
+	payload.Set("pathParams", params)
+	payload.Set("$http", stream)
+	payload.Set("workspaceId", m.Root.WorkspaceID)
+	payload.Set("automationSlug", endpoint)
 }
 
 // beginning is what a request says of the run that it starts.
@@ -132,7 +143,11 @@ func beginning(r *http.Request, m *model.Model, trigger catalogue.Trigger) runs.
 // run end sooner.
 func counted(r *http.Request, header string) int {
 	const most = 1000
-	n, err := strconv.Atoi(r.Header.Get(header))
+	text := r.Header.Get(header)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
 		return 0
 	}

@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"net/netip"
 
 	"atelier/internal/access"
 	"atelier/internal/automation/internal/machine"
@@ -44,10 +43,5 @@ func (r *Runs) begin(ctx context.Context, b Beginning, journal machine.Journal) 
 // asCaller is a context that carries the caller and the request, as envelope and access look for them. What is known of a request
 // that is being served stays.
 func asCaller(ctx context.Context, b Beginning) context.Context {
-	info := *httpx.InfoFrom(ctx)
-	info.CorrelationID = b.CorrelationID
-	if client, err := netip.ParseAddr(b.IP); err == nil {
-		info.Client = client
-	}
-	return access.With(httpx.WithInfo(ctx, &info), b.Caller)
+	return access.As(httpx.Onward(ctx, b.CorrelationID, b.IP), b.Caller)
 }

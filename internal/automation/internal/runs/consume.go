@@ -92,23 +92,19 @@ func (r *Runs) plan(ctx context.Context, events []bus.Event) (*plan, error) {
 			return nil, err
 		}
 		entry, native := catalogue.Find(e.Type)
-		if native && entry.Use != catalogue.Starting && !mayBeEmitted(e.Type) {
-			continue
-		}
+		starting := !native || entry.Use == catalogue.Starting
 		var h heard
-		if err := json.Unmarshal(e.Body, &h); err != nil {
-			r.Log.ErrorContext(ctx, "an event cannot be read, and starts nothing", "workspace_id", e.WorkspaceID, "event_id", e.Position.ID(), "error", err)
-			continue
-		}
-		custom := h.Source.ServiceTopic == envelope.CustomTopic
-		if native && entry.Use != catalogue.Starting && !custom {
+		if !starting && (!mayBeEmitted(e.Type) || !r.read(ctx, e, &h) || h.Source.ServiceTopic != envelope.CustomTopic) {
 			continue
 		}
 		model, err := r.modelOf(ctx, p, models, e)
 		if err != nil {
 			return nil, err
 		}
-		if model == nil || model.Suspended || model.Deleted && e.Type != deletedType {
+		if model == nil || model.Suspended || model.Deleted && e.Type != deletedType || !model.Hears(e.Type) {
+			continue
+		}
+		if starting && !r.read(ctx, e, &h) {
 			continue
 		}
 		if listeners := distinct(model.Listeners(e.Type, h.Source)); len(listeners) > 0 {
@@ -117,6 +113,15 @@ func (r *Runs) plan(ctx context.Context, events []bus.Event) (*plan, error) {
 		}
 	}
 	return p, nil
+}
+
+// read gives what the runtime has to know of an event; false when it cannot be read, and so starts nothing.
+func (r *Runs) read(ctx context.Context, e bus.Event, into *heard) bool {
+	err := json.Unmarshal(e.Body, into)
+	if err != nil {
+		r.Log.ErrorContext(ctx, "an event cannot be read, and starts nothing", "workspace_id", e.WorkspaceID, "event_id", e.Position.ID(), "error", err)
+	}
+	return err == nil
 }
 
 // modelOf gives the workspace of an event, asked once for all events; nil when it cannot start anything.

@@ -49,19 +49,7 @@ func (r *Runs) do(ctx context.Context, j *job) {
 			return
 		}
 	}
-	for {
-		err := r.execute(ctx, j)
-		if err == nil {
-			return
-		}
-		if ctx.Err() != nil || j.abandoned() {
-			return
-		}
-		r.Log.WarnContext(ctx, "a run cannot begin; trying again", "workspace_id", j.workspaceID, "automation", j.automation, "error", err)
-		if !r.pause(ctx, troublePause) {
-			return
-		}
-	}
+	r.persist(ctx, j)
 }
 
 // rescue hands a run over to be removed. What panics in it is its failure, not that of the process.
@@ -83,22 +71,34 @@ func (r *Runs) again(ctx context.Context, j *job) bool {
 			With(map[string]any{"automation": j.automation, "attempts": j.attempts}))
 		return false
 	}
-	var mine bool
-	err := r.DB.Tx(ctx, func(tx *sqldb.Tx) error {
+	for {
+		mine, err := r.countAttempt(ctx, j)
+		switch {
+		case err == nil && mine:
+			j.attempts++
+			return true
+		case err == nil:
+			j.abandon()
+			return false
+		case !r.pause(ctx, troublePause):
+			return false
+		}
+	}
+}
+
+// countAttempt notes that a run is begun anew; false when it is another instance's by now.
+func (r *Runs) countAttempt(ctx context.Context, j *job) (mine bool, err error) {
+	err = r.DB.Tx(ctx, func(tx *sqldb.Tx) error {
 		n, err := tx.Exec(ctx, `UPDATE runs SET attempts = attempts + 1 WHERE id = $1 AND owner = $2`, j.id, j.owner)
 		mine = n == 1
 		return err
 	})
-	if err != nil || !mine {
-		j.abandon()
-		return false
-	}
-	j.attempts++
-	return true
+	return mine, err
 }
 
-// execute begins a run and does it to its end. An error tells that it could not begin, and that it may later.
-func (r *Runs) execute(ctx context.Context, j *job) error {
+// execute begins a run and does it to its end. An error tells that it could not begin, or was interrupted, and that it may go on
+// later; last tells that it is not tried again when it is interrupted.
+func (r *Runs) execute(ctx context.Context, j *job, last bool) error {
 	event, err := r.cause(ctx, j)
 	if sqldb.IsNotFound(err) {
 		r.report(ctx, j, machine.Fail(machine.ObjectNotFound, "The event that starts this automation was removed before it could run.").
@@ -132,14 +132,18 @@ func (r *Runs) execute(ctx context.Context, j *job) error {
 	}
 	timed, cancel := context.WithTimeout(ctx, r.Settings.Timeout)
 	defer cancel()
-	timed = recorder.While(waits.WithIdler(timed, idler{r.pool, j}), func() bool { return !j.abandoned() && !errors.Is(context.Cause(ctx), errHandedOver) })
-	timed, run := r.begin(timed, beginning(j, model, read, caller), &journal{db: r.DB, job: j, lost: j.abandon})
+	seen := &outage{last: last}
+	timed = recorder.While(waits.WithIdler(timed, idler{r.pool, j, seen}), func() bool {
+		return !j.abandoned() && !errors.Is(context.Cause(ctx), errHandedOver) && !seen.interrupts()
+	})
+	timed, run := r.begin(timed, beginning(j, model, read, caller), &journal{db: r.DB, job: j, lost: j.abandon, outage: seen})
+	run.Scopes = watched{run.Scopes, seen}
 	failpoint.At("runs.begun")
 	result := r.Engine.Execute(timed, run, automation, payload)
 	if result.Err != nil {
 		r.Log.DebugContext(ctx, "a run failed", "workspace_id", j.workspaceID, "automation", j.automation, "error", result.Err)
 	}
-	return nil
+	return seen.verdict(result.Err)
 }
 
 // withoutModel decides what becomes of a run whose workspace cannot be loaded.

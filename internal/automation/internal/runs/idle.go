@@ -45,6 +45,8 @@ func (p *pool) lose(owner string) {
 type idler struct {
 	pool *pool
 	job  *job
+	// outage is told of failures of the database.
+	outage *outage
 }
 
 // Idle calls wait while the place of the run is free for others.
@@ -57,7 +59,7 @@ func (i idler) Idle(ctx context.Context, wait func(ctx context.Context) error) e
 	if back := i.pool.back(i.job); back != nil {
 		<-back // it comes: whoever works ends, and whoever comes back is first
 	}
-	return err
+	return i.outage.notice(err)
 }
 
 // away frees the place of a run when the first of its branches waits. True tells that the run is to go on elsewhere.

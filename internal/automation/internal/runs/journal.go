@@ -35,6 +35,8 @@ type journal struct {
 	job *job
 	// lost is told that the run belongs to another instance.
 	lost func()
+	// outage is told of failures of the database.
+	outage *outage
 }
 
 var (
@@ -50,7 +52,7 @@ func (j *journal) Once(ctx context.Context, place string, do func(ctx context.Co
 	if j.job.begun {
 		result, found, err := j.earlier(ctx, j.db, place)
 		if found || err != nil {
-			return result, err
+			return result, j.outage.notice(err)
 		}
 	}
 	err = j.db.Tx(ctx, func(tx *sqldb.Tx) error {
@@ -76,7 +78,7 @@ func (j *journal) Once(ctx context.Context, place string, do func(ctx context.Co
 	if errors.Is(err, errLost) {
 		j.lost()
 	}
-	return result, err
+	return result, j.outage.notice(err)
 }
 
 // Recall gives the result of an effect that was done in an earlier life, without doing it.
@@ -84,7 +86,8 @@ func (j *journal) Recall(ctx context.Context, place string) (result any, done bo
 	if !j.job.begun {
 		return nil, false, nil
 	}
-	return j.earlier(ctx, j.db, place)
+	result, done, err = j.earlier(ctx, j.db, place)
+	return result, done, j.outage.notice(err)
 }
 
 // earlier gives the result of an effect that was done in an earlier life.

@@ -166,6 +166,7 @@ func (w in) compile(workspaceID string, s *space) runs.Model {
 	return runs.Model{
 		Root: home, Suspended: s.suspended, Deleted: s.deleted,
 		Find:      func(slug string) (*machine.Automation, bool) { a, ok := home.Automations[slug]; return a, ok },
+		Hears:     func(eventType string) bool { return len(listeners[eventType]) > 0 },
 		Listeners: func(eventType string, _ envelope.Source) []*machine.Automation { return listeners[eventType] },
 		Schedules: func() []runs.Schedule { return schedules },
 	}

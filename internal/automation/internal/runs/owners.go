@@ -61,7 +61,8 @@ func (r *Runs) enter(ctx context.Context) error {
 	return nil
 }
 
-// orphan makes runs nobody's whose instance has died.
+// orphan makes runs nobody's whose instance has died. A condition says that they have an owner, in these words: the index of owners has
+// only such runs.
 func orphan(ctx context.Context, tx *sqldb.Tx, condition string, args ...any) error {
 	_, err := tx.Exec(ctx, `UPDATE runs SET owner = '', begun = 1, deaths = deaths + 1 WHERE `+condition, args...)
 	return err
@@ -74,7 +75,7 @@ func (r *Runs) leave(ctx context.Context) error {
 	defer cancel()
 	me := r.owner.get()
 	err := r.DB.Tx(ctx, func(tx *sqldb.Tx) error {
-		if _, err := tx.Exec(ctx, `UPDATE runs SET owner = '', begun = 1 WHERE owner = $1`, me); err != nil {
+		if _, err := tx.Exec(ctx, `UPDATE runs SET owner = '', begun = 1 WHERE owner = $1 AND owner <> ''`, me); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `DELETE FROM run_owners WHERE id = $1`, me)
@@ -165,7 +166,7 @@ func (r *Runs) inherit(ctx context.Context, id string, beats int64) error {
 		if err != nil || n == 0 {
 			return err
 		}
-		return orphan(ctx, tx, `owner = $1`, id)
+		return orphan(ctx, tx, `owner = $1 AND owner <> ''`, id)
 	})
 	if err == nil {
 		r.pool.nudgeClaims()

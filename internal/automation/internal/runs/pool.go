@@ -50,6 +50,8 @@ func (j *job) begin(cancel context.CancelCauseFunc) bool {
 // the table.
 type pool struct {
 	total, share, memory int
+	// heavy tells that a workspace uses much of the processors. Its runs take long, and never have the last places.
+	heavy func(workspaceID string) bool
 
 	mu       sync.Mutex
 	lanes    map[string]*lane
@@ -79,13 +81,19 @@ type lane struct {
 // enough for other instances to get some.
 const lanesDeep = 4
 
+// lastPlaces is which part of the places is kept for workspaces that use little: one of so many.
+const lastPlaces = 4
+
 // maxIdle is how many runs of one workspace may wait for events without holding a place.
 const maxIdle = 2000
 
-func newPool(s Settings) *pool {
+func newPool(s Settings, heavy func(workspaceID string) bool) *pool {
 	const deep = 32 // runs in memory for each that works
+	if heavy == nil {
+		heavy = func(string) bool { return false }
+	}
 	return &pool{
-		total: s.Total, share: min(s.Share, s.Total), memory: s.Total * deep,
+		heavy: heavy, total: s.Total, share: min(s.Share, s.Total), memory: s.Total * deep,
 		lanes: map[string]*lane{}, jobs: map[*job]struct{}{}, woken: make(chan struct{}, 1), claimers: make(chan struct{}, 1),
 	}
 }
@@ -213,7 +221,7 @@ func (p *pool) next() *job {
 
 // step takes the next run of a lane; those that have begun already come first. The pool is locked.
 func (p *pool) step(l *lane) (j *job, some bool) {
-	if l.working >= p.share {
+	if l.working >= p.share || p.working >= p.total-p.total/lastPlaces && p.heavy(l.workspaceID) {
 		return nil, false
 	}
 	if len(l.returning) > 0 {

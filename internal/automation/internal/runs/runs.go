@@ -37,8 +37,10 @@ type Model struct {
 	Root *machine.Home
 	// Suspended and Deleted ones run nothing.
 	Suspended, Deleted bool
-	// Find gives an automation by its full slug, Listeners those that an event starts, Schedules those that have any.
+	// Find gives an automation by its full slug, Listeners those that an event starts, Schedules those that have any. Hears tells by the
+	// name of an event whether there may be listeners.
 	Find      func(fullSlug string) (*machine.Automation, bool)
+	Hears     func(eventType string) bool
 	Listeners func(eventType string, source envelope.Source) []*machine.Automation
 	Schedules func() []Schedule
 }
@@ -131,6 +133,8 @@ type Deps struct {
 	// Recorder takes the technical events.
 	Recorder machine.Recorder
 	Waits    *waits.Store
+	// Heavy tells that a workspace uses much of the processors; nil says it of none.
+	Heavy    func(workspaceID string) bool
 	Settings Settings
 }
 
@@ -151,7 +155,7 @@ func New(deps Deps) *Runs {
 	r := &Runs{
 		Deps: deps, finish: make(chan *job, deps.Settings.Total), careful: make(chan struct{}, 1), marked: make(chan struct{}, 1),
 	}
-	r.pool = newPool(deps.Settings)
+	r.pool = newPool(deps.Settings, deps.Heavy)
 	return r
 }
 

@@ -26,6 +26,7 @@ func (s *Signals) wait(f *machine.Frame, parameters *value.Object) (any, error) 
 	if err := f.Run().Scopes.Prolong(f.Context(), timeout); err != nil {
 		return nil, err
 	}
+	defer f.Away()()
 	if len(wanted) == 0 {
 		return value.Undefined{}, s.sleep(f, timeout)
 	}

@@ -48,6 +48,12 @@ type Throttle struct {
 // New returns a throttle. Nothing runs in it by itself.
 func New(deps Deps) *Throttle { return &Throttle{deps: deps, gates: gates{open: map[string]*gate{}}} }
 
+// Limits tells whether a workspace may have to wait.
+func (t *Throttle) Limits(home *machine.Home, kind string) bool {
+	_, limited := t.rate(root(home), kind)
+	return limited
+}
+
 // Wait takes n units, and waits until they are free. It tells how long that was.
 func (t *Throttle) Wait(ctx context.Context, home *machine.Home, kind string, n int) (time.Duration, error) {
 	rate, ok := t.rate(root(home), kind)

@@ -18,25 +18,26 @@ import (
 // Finish ends the response with the output of the automation: as JSON, or as the last event of a stream unless it is {}. A text is
 // sent as it is when the automation says that it is no JSON.
 func (s *Stream) Finish(output any) {
-	text, short := value.JSON(output, "", maxOutput)
+	const usual = 256
+	text, short := value.AppendJSON(make([]byte, 0, usual), output, maxOutput)
 	if !short {
 		s.Fail(machine.Fail(machine.InvalidOutput, "The output is too large; give back less, or send it bit by bit with $http.").
 			With(machine.Payload("limit", float64(maxOutput))))
 		return
 	}
-	if text == "" {
-		text = "{}" // undefined
+	if len(text) == 0 {
+		text = append(text, "{}"...) // undefined
 	}
 	s.end(func() {
 		if s.events != nil {
-			if text != "{}" {
-				_ = s.send([]byte(text))
+			if string(text) != "{}" {
+				_ = s.send(text)
 			}
 			return
 		}
 		kind := s.headers.Get("Content-Type")
 		if plain, ok := output.(string); ok && kind != "" && !isJSON(kind) {
-			text = plain
+			text = []byte(plain)
 		}
 		s.write(s.statusOr(http.StatusOK), kind, text)
 	})
@@ -55,8 +56,8 @@ func (s *Stream) Fail(err error) {
 			_ = s.send([]byte(text))
 			return
 		}
-		s.headers = http.Header{}
-		s.write(Status(err), "", text)
+		s.headers = nil
+		s.write(Status(err), "", []byte(text))
 	})
 }
 
@@ -73,7 +74,7 @@ func (s *Stream) end(last func()) {
 }
 
 // write writes a whole response. The turn is held.
-func (s *Stream) write(status int, kind, text string) {
+func (s *Stream) write(status int, kind string, text []byte) {
 	h := s.w.Header()
 	put(h, s.headers)
 	if kind == "" {
@@ -89,7 +90,7 @@ func (s *Stream) write(status int, kind, text string) {
 	}
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	s.w.WriteHeader(status)
-	_, _ = s.w.Write([]byte(text))
+	_, _ = s.w.Write(text)
 }
 
 func mediaType(kind string) string {

@@ -33,6 +33,9 @@ func (f fields) add(name string, v any, seen map[string]int) {
 
 // pairs reads a query, or an encoded form. Names with brackets mean nothing but themselves.
 func (l Limits) pairs(text string) (*value.Object, error) {
+	if text == "" {
+		return value.NewObject(0), nil
+	}
 	out, seen, count := fields{value.NewObject(0)}, map[string]int{}, 0
 	for pair := range strings.SplitSeq(text, "&") {
 		if pair == "" {

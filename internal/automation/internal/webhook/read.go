@@ -56,16 +56,30 @@ func Read(r *http.Request, limits Limits, pathParams map[string]string) (*value.
 		return nil, err
 	}
 	params := value.NewObject(len(pathParams))
-	for _, name := range slices.Sorted(maps.Keys(pathParams)) {
-		params.Set(name, pathParams[name])
+	if len(pathParams) > 0 {
+		for _, name := range slices.Sorted(maps.Keys(pathParams)) {
+			params.Set(name, pathParams[name])
+		}
 	}
-	return machine.Payload("body", body, "headers", headersOf(r.Header), "method", strings.ToUpper(r.Method), "query", query, "pathParams", params), nil
+	const keys = 5 + 3 // with those that the caller adds
+	payload := value.NewObject(keys)
+	payload.Set("body", body)
+	payload.Set("headers", headersOf(r.Header))
+	payload.Set("method", strings.ToUpper(r.Method))
+	payload.Set("query", query)
+	payload.Set("pathParams", params)
+	return payload, nil
 }
 
 // headersOf gives the headers that an automation may see: not the cookies, which are the platform's, nor what the gateway adds.
 func headersOf(h http.Header) *value.Object {
+	names := make([]string, 0, len(h))
+	for name := range h {
+		names = append(names, name)
+	}
+	slices.Sort(names)
 	headers := value.NewObject(len(h))
-	for _, name := range slices.Sorted(maps.Keys(h)) {
+	for _, name := range names {
 		lower := strings.ToLower(name)
 		if lower == "cookie" || lower == "host" || strings.HasPrefix(lower, "x-svc-") {
 			continue
@@ -83,10 +97,7 @@ func (l Limits) body(r *http.Request) (any, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return value.NewObject(0), nil
 	}
-	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil {
-		kind, _, _ = strings.Cut(strings.ToLower(r.Header.Get("Content-Type")), ";")
-	}
+	kind, params := contentType(r.Header)
 	if kind == "multipart/form-data" {
 		return l.form(r.Body, params["boundary"])
 	}
@@ -111,6 +122,19 @@ func (l Limits) body(r *http.Request) (any, error) {
 		return valid(text), nil
 	}
 	return machine.Payload("mimetype", kind, "size", float64(len(data)), "base64", base64.StdEncoding.EncodeToString(data)), nil
+}
+
+// contentType is the type of a body, and its parameters.
+func contentType(h http.Header) (kind string, params map[string]string) {
+	text := h.Get("Content-Type")
+	if text == "application/json" { // as most say
+		return text, nil
+	}
+	kind, params, err := mime.ParseMediaType(text)
+	if err != nil {
+		kind, _, _ = strings.Cut(strings.ToLower(text), ";")
+	}
+	return kind, params
 }
 
 func parseJSON(text string) (any, error) {

@@ -16,6 +16,8 @@ type Options struct {
 	Clock clock.Clock
 	// KeepAliveFloor is the shortest time between two signs of life in a stream.
 	KeepAliveFloor time.Duration
+	// Longest is how long a run may take that answers with a stream of events, from its first event on.
+	Longest time.Duration
 	// Cookies are the names of the platform's own cookies, without __Host- and the like. Automations cannot set them.
 	Cookies []string
 }
@@ -28,11 +30,13 @@ type Stream struct {
 	// turn is held by whoever uses what follows, also while the client is written to: one at a time. It can be waited for no longer
 	// than the run lasts, as a lock cannot.
 	turn chan struct{}
-	// headers are those that the automation sets; status is 0 until it says one.
+	// headers are those that the automation sets, nil without one; status is 0 until it says one.
 	headers http.Header
 	status  int
 	// events is the stream of events; nil until there is one.
 	events *httpx.Events
+	// extension extends the time of the request when the stream begins; nil when nobody asked for that.
+	extension *httpx.Extension
 	// ended tells that the response is complete, gone that the client is.
 	ended, gone bool
 	// beats ends the signs of life; nil when there are none.
@@ -41,10 +45,16 @@ type Stream struct {
 
 // NewStream returns the response that is written to w.
 func NewStream(w http.ResponseWriter, options Options) *Stream {
-	return &Stream{options: options, w: w, turn: make(chan struct{}, 1), headers: http.Header{}}
+	return &Stream{options: options, w: w, turn: make(chan struct{}, 1)}
 }
 
 var _ machine.Sink = (*Stream)(nil)
+
+// Outlast gives the request with a time that is extended when the answer becomes a stream of events. Done says that it has been served.
+func (s *Stream) Outlast(r *http.Request) (outlasting *http.Request, done func()) {
+	s.extension = httpx.Extensible(s.w, r)
+	return s.extension.Request(), s.extension.Done
+}
 
 // maxChunk is the longest event of a stream, and maxOutput the longest output, in bytes.
 const (
@@ -92,6 +102,9 @@ func (s *Stream) apply(c control) error {
 	if s.ended || s.events != nil && c.chunk == nil && c.beat == nil {
 		return nil // what has been sent cannot be changed
 	}
+	if s.headers == nil && len(c.headers) > 0 {
+		s.headers = http.Header{}
+	}
 	for name, values := range c.headers {
 		if values == nil {
 			s.headers.Del(name)
@@ -126,6 +139,9 @@ func (s *Stream) send(data []byte) error {
 // begin makes the response a stream of events. The turn is held.
 func (s *Stream) begin() {
 	if s.events == nil {
+		if s.extension != nil && s.options.Longest > 0 {
+			s.extension.Extend(s.options.Longest)
+		}
 		s.events = httpx.NewEvents(&opening{ResponseWriter: s.w, stream: s})
 	}
 }

@@ -26,6 +26,15 @@ func Decode(text string) (any, error) {
 
 // DecodePrefix reads the JSON value that a text starts with, and says where it ends.
 func DecodePrefix(text string) (v any, end int, err error) {
+	p := parser{text: text}
+	if v, ok := p.value(0); ok {
+		return v, p.at, nil
+	}
+	return explain(text)
+}
+
+// explain reads a text that is not as it should be by the means of the standard library, which says what is wrong.
+func explain(text string) (v any, end int, err error) {
 	whole := json.NewDecoder(strings.NewReader(text))
 	var raw json.RawMessage
 	if err := whole.Decode(&raw); err != nil { // tokens alone would let some mistakes through

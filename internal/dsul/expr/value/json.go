@@ -15,6 +15,14 @@ func JSON(v any, indent string, limit int) (string, bool) {
 	return string(out), len(out) <= limit
 }
 
+// AppendJSON appends what JSON writes without an indent. When that is longer than the limit it is false, and what is appended is of
+// no use.
+func AppendJSON(out []byte, v any, limit int) ([]byte, bool) {
+	begin := len(out)
+	out = writer{limit: begin + min(limit, math.MaxInt-begin)}.append(out, v, 0)
+	return out, len(out)-begin <= limit
+}
+
 // deepest bounds every walk through a value: a stack must not grow with what users send.
 const deepest = 1000
 
@@ -41,7 +49,7 @@ func (w writer) append(out []byte, v any, depth int) []byte {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return append(out, "null"...)
 		}
-		return append(out, FormatNumber(v)...)
+		return AppendNumber(out, v)
 	case []any:
 		return w.list(out, v, depth)
 	case *Object:
@@ -122,7 +130,9 @@ func (w writer) line(out []byte, depth int) []byte {
 func appendQuoted(out []byte, text string) []byte {
 	const digits = "0123456789abcdef"
 	out = append(out, '"')
-	for _, r := range text {
+	plain := plainPrefix(text) // all of it, nearly always
+	out = append(out, text[:plain]...)
+	for _, r := range text[plain:] {
 		switch {
 		case r == '"' || r == '\\':
 			out = append(out, '\\', byte(r)) //nolint:gosec // an ASCII character
@@ -137,6 +147,16 @@ func appendQuoted(out []byte, text string) []byte {
 		}
 	}
 	return append(out, '"')
+}
+
+// plainPrefix is how many bytes at the start of a text are written as they are, and are ASCII.
+func plainPrefix(text string) int {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return len(text)
 }
 
 func shortEscape(r rune) byte {

@@ -117,19 +117,28 @@ func parseDigits(text string, base float64) float64 {
 
 // FormatNumber writes a number as JavaScript does: 1, 1.5, 1e+21, NaN, -Infinity.
 func FormatNumber(n float64) string {
+	var room [32]byte // more than any number needs
+	return string(AppendNumber(room[:0], n))
+}
+
+// AppendNumber appends what FormatNumber writes.
+func AppendNumber(out []byte, n float64) []byte {
 	switch {
 	case math.IsNaN(n):
-		return "NaN"
+		return append(out, "NaN"...)
 	case math.IsInf(n, 1):
-		return "Infinity"
+		return append(out, "Infinity"...)
 	case math.IsInf(n, -1):
-		return "-Infinity"
+		return append(out, "-Infinity"...)
 	case n == 0:
-		return "0"
+		return append(out, '0')
 	}
-	if size := math.Abs(n); size >= 1e21 || size < 1e-6 {
-		text := strconv.FormatFloat(n, 'e', -1, 64)
-		return strings.NewReplacer("e+0", "e+", "e-0", "e-").Replace(text)
+	if size := math.Abs(n); size < 1e21 && size >= 1e-6 {
+		return strconv.AppendFloat(out, n, 'f', -1, 64)
 	}
-	return strconv.FormatFloat(n, 'f', -1, 64)
+	out = strconv.AppendFloat(out, n, 'e', -1, 64)
+	if last := len(out) - 1; out[last-1] == '0' && (out[last-2] == '-' || out[last-2] == '+') { // e-07 is e-7
+		out = append(out[:last-1], out[last])
+	}
+	return out
 }

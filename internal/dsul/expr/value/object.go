@@ -16,11 +16,18 @@ type Object struct {
 type entry struct {
 	key   string
 	value any
-	gone  bool
+}
+
+// removed is the value of an entry that was taken away.
+type removed struct{}
+
+func (e *entry) gone() bool {
+	_, gone := e.value.(removed)
+	return gone
 }
 
 // few is how many keys an object has without an index.
-const few = 8
+const few = 16
 
 // NewObject makes an object with room for some keys.
 func NewObject(size int) *Object {
@@ -32,10 +39,17 @@ func NewObject(size int) *Object {
 }
 
 // Clone makes an object with the same keys and values, which may be changed.
-func (o *Object) Clone() *Object {
-	made := NewObject(o.Len())
-	for _, e := range o.entries {
-		if !e.gone {
+func (o *Object) Clone() *Object { return o.CloneFor(0) }
+
+// CloneFor is Clone with room for some more keys.
+func (o *Object) CloneFor(more int) *Object {
+	made := NewObject(o.Len() + more)
+	if o.gone == 0 && made.index == nil {
+		made.entries = append(made.entries, o.entries...)
+		return made
+	}
+	for i := range o.entries {
+		if e := &o.entries[i]; !e.gone() {
 			made.add(e.key, e.value)
 		}
 	}
@@ -110,9 +124,9 @@ func (o *Object) Delete(key string) {
 		return
 	}
 	delete(o.index, key)
-	o.entries[at] = entry{gone: true}
+	o.entries[at] = entry{value: removed{}}
 	if o.gone++; o.gone > len(o.entries)/2 { // so that taking all keys away takes linear time
-		o.entries = slices.DeleteFunc(o.entries, func(e entry) bool { return e.gone })
+		o.entries = slices.DeleteFunc(o.entries, func(e entry) bool { return e.gone() })
 		o.gone = 0
 		o.reindex()
 	}
@@ -122,7 +136,7 @@ func (o *Object) Delete(key string) {
 func (o *Object) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for i := range o.entries {
-			if e := &o.entries[i]; !e.gone && !yield(e.key, e.value) {
+			if e := &o.entries[i]; !e.gone() && !yield(e.key, e.value) {
 				return
 			}
 		}

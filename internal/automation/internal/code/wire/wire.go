@@ -52,6 +52,8 @@ type Request struct {
 	// Now is the time, in milliseconds. Limit is how long the call may take, in milliseconds.
 	Now   int64 `json:"now"`
 	Limit int64 `json:"limit"`
+	// Low asks for what others on the machine leave, and no more.
+	Low bool `json:"low,omitempty"`
 }
 
 // Response is what became of a call. Its body is the result as JSON; an empty one is undefined.

@@ -21,7 +21,7 @@ const (
 	mostFiles   = 16
 	mostThreads = 64
 	mostCPU     = 3600 // seconds: a process is given up long before
-	niceness    = 5
+	niceness    = 10
 )
 
 // Lock takes away from the process all that it can be without, and names what worked. Each shield is enough to keep code from
@@ -30,7 +30,6 @@ func Lock(setup wire.Setup) (shields []string) {
 	runtime.LockOSThread() // some of it belongs to a thread first, and to the process after that
 	defer runtime.UnlockOSThread()
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // a hint: when memory is short, a worker is what can be spared
-	_ = unix.Setpriority(unix.PRIO_PGRP, 0, niceness)               // a hint too
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)                // nobody looks into it
 	if limits(setup) {
 		shields = append(shields, "limits")
@@ -55,6 +54,9 @@ func Lock(setup wire.Setup) (shields []string) {
 	}
 	return shields
 }
+
+// stepBack puts the process a little behind the others on the machine. It is a hint.
+func stepBack() { _ = unix.Setpriority(unix.PRIO_PGRP, 0, niceness) }
 
 // limits bounds memory, processor time, files and threads.
 func limits(setup wire.Setup) bool {

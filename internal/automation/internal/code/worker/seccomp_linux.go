@@ -69,6 +69,11 @@ func filter(self uint32) []unix.SockFilter {
 		p.unless(unix.BPF_JEQ, unix.PR_SET_VMA, deny)
 		p.end(permit)
 	})
+	p.on(unix.SYS_SETPRIORITY, func() { // to step back behind the others, and nothing else
+		p.load(argument(2))
+		p.unless(unix.BPF_JEQ, lowest, deny)
+		p.end(permit)
+	})
 	for _, number := range []uint32{unix.SYS_MMAP, unix.SYS_MPROTECT} { // memory that is not executed
 		p.on(number, func() {
 			p.load(argument(2))

@@ -37,6 +37,7 @@ func Run(pipes Pipes, exit func(code int)) int {
 	if _, err := wire.Read(pipes.In, setupLimit, &setup); err != nil || setup.Version != wire.Version {
 		return exitFailed
 	}
+	stepBack()            // getting ready is work, too
 	runtime.GOMAXPROCS(2) // one for the code, one that hears when it must end
 	debug.SetMemoryLimit(setup.Heap + goRoom)
 	compiled, err := js.Compile()
@@ -128,9 +129,12 @@ func (s *server) serve(one call) error {
 		}
 		vm = fresh
 	}
-	outcome := vm.Run(js.Call{
-		Function: one.request.Function, Code: one.request.Code, Parameters: one.parameters,
-		Now: one.request.Now, Limit: time.Duration(one.request.Limit) * time.Millisecond,
+	var outcome js.Outcome
+	s.aside(one.request.Low, func() {
+		outcome = vm.Run(js.Call{
+			Function: one.request.Function, Code: one.request.Code, Parameters: one.parameters,
+			Now: one.request.Now, Limit: time.Duration(one.request.Limit) * time.Millisecond,
+		})
 	})
 	response := wire.Response{
 		ID: one.request.ID, Error: outcome.Err, Logs: outcome.Logs,

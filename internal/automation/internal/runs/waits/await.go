@@ -27,6 +27,7 @@ func (s *Store) Await(ctx context.Context, w Wait) (event any, came bool, err er
 		defer s.discard(ctx, w.ID)
 	}
 	if at.state == pending {
+		w.Since = at.since
 		if err := s.lookBack(ctx, w); err != nil {
 			return nil, false, err
 		}
@@ -56,6 +57,7 @@ func (s *Store) Await(ctx context.Context, w Wait) (event any, came bool, err er
 type row struct {
 	state   string
 	event   string
+	since   bus.Position
 	expires int64
 }
 
@@ -67,7 +69,7 @@ func (r row) result() (any, bool, error) {
 	return event, true, err
 }
 
-// open stores the wait, unless it was stored before: then it ends when it would have ended.
+// open stores the wait, unless it was stored before: then it begins where it began, and ends when it would have ended.
 func (s *Store) open(ctx context.Context, w Wait) (at row, err error) {
 	wanted, err := w.Wanted.text()
 	if err != nil {
@@ -85,7 +87,7 @@ func (s *Store) open(ctx context.Context, w Wait) (at row, err error) {
 			at, err = stored(ctx, tx, w.ID)
 			return err
 		}
-		at = row{state: pending, expires: expires}
+		at = row{state: pending, since: w.Since, expires: expires}
 		if err := s.checkRoom(ctx, tx, w.WorkspaceID); err != nil {
 			return err
 		}
@@ -113,7 +115,7 @@ func (s *Store) checkRoom(ctx context.Context, tx *sqldb.Tx, workspaceID string)
 }
 
 func stored(ctx context.Context, r sqldb.Reader, id string) (at row, err error) {
-	err = r.QueryRow(ctx, `SELECT state, event, expires_at FROM run_waits WHERE id = $1`, id).Scan(&at.state, &at.event, &at.expires)
+	err = r.QueryRow(ctx, `SELECT state, event, since, expires_at FROM run_waits WHERE id = $1`, id).Scan(&at.state, &at.event, &at.since, &at.expires)
 	return at, err
 }
 

@@ -26,6 +26,8 @@ type Env struct {
 	Zone   *time.Location
 	// Zones finds a time zone by its name.
 	Zones func(name string) (*time.Location, error)
+	// Large, when it is set, is told before so many bytes are taken for one text.
+	Large func(bytes int)
 }
 
 // Budget is what an expression may still cost: about one for every byte it makes and every item it looks at.

@@ -1,0 +1,48 @@
+package worker
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// patience is how long code works like everybody else. What takes longer gets what the others on the machine leave.
+const patience = 20 * time.Millisecond
+
+// aside does something on a thread of its own, which the system puts behind everybody else when it takes long; at once when low is
+// set. Such a thread ends with what it did, so that the next call begins like every other.
+func (s *server) aside(low bool, do func()) {
+	var decided atomic.Bool // that the thread is put behind, or that it has nothing more to do
+	started, done, lowered := make(chan thread, 1), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // a goroutine that ends without an unlock takes its thread with it
+		own := thisThread()
+		if low {
+			own.lower()
+		}
+		started <- own
+		do()
+		if low {
+			return
+		}
+		if decided.CompareAndSwap(false, true) {
+			runtime.UnlockOSThread()
+			return
+		}
+		<-lowered
+	}()
+	own := <-started
+	timer := s.clock.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return
+	case <-timer.C():
+	}
+	if !low && decided.CompareAndSwap(false, true) {
+		own.lower()
+		close(lowered)
+	}
+	<-done
+}
