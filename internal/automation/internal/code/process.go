@@ -141,18 +141,27 @@ func (c *Code) spawn(isolated bool) (*process, error) {
 	return nil, errors.Join(err, childIn.Close(), in.Close(), out.Close(), childOut.Close(), nowhere.Close())
 }
 
-// own has somebody wait for the end of a process, and gives up what belongs to it.
+// own has somebody wait for the end of a process, and gives up what belongs to it. Whoever stops everything waits for that, or, when
+// it has begun to wait before, this does.
 func (c *Code) own(p *process) {
-	c.mu.Lock()
-	c.started++
-	p.number = c.started
-	c.mu.Unlock()
-	c.running.Go(func() {
+	wait := func() {
 		_, _ = p.proc.Wait() // how it ended does not matter
 		p.end()
 		_ = p.out.Close()
 		close(p.gone)
-	})
+	}
+	c.mu.Lock()
+	c.started++
+	p.number = c.started
+	stopped := c.stopped
+	if !stopped {
+		c.running.Go(wait)
+	}
+	c.mu.Unlock()
+	if stopped {
+		p.kill()
+		wait()
+	}
 }
 
 // orThis is the program, by default this one.
