@@ -34,3 +34,40 @@ func TestLargeTexts(t *testing.T) {
 		}
 	}
 }
+
+// A list that becomes a large text is told of, too, and one that would be too large is never made.
+func TestLargeLists(t *testing.T) {
+	t.Parallel()
+	item := strings.Repeat("x", 1000)
+	list := func(n int) []any {
+		made := make([]any, n)
+		for i := range made {
+			made[i] = item
+		}
+		return made
+	}
+	for n, fits := range map[int]bool{10: true, 5_000: true, 50_000: false} {
+		told, paused := 0, 0
+		all := list(n)
+		env := &expr.Env{Lookup: func(string) any { return all }, Large: func(bytes int) {
+			if told += bytes; bytes == 0 {
+				paused++
+			}
+		}}
+		template, err := expr.ParseTemplate("{{all}}.")
+		if err != nil {
+			t.Fatal(err)
+		}
+		program, err := expr.CompileTemplate(template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := program.Eval(env)
+		if text, _ := got.(string); (err == nil) != fits || fits && strings.Count(text, item) != n {
+			t.Errorf("%d items: %v", n, err)
+		}
+		if small := n == 10; small != (told == 0 && paused == 0) && fits || !fits && told != 0 {
+			t.Errorf("%d items: told %d, paused %d times", n, told, paused)
+		}
+	}
+}

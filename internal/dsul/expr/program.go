@@ -24,7 +24,7 @@ type state struct {
 // Eval runs the program. The value is one of package value: undefined, null, a boolean, a number, a text, a list or an
 // object. The errors are *EvalError and *PathError.
 func (p Program) Eval(env *Env) (any, error) {
-	return p.run(&state{env: env, budget: functions.Budget{Left: functions.MaxCost}})
+	return p.run(&state{env: env, budget: functions.Budget{Left: functions.MaxCost, Large: env.Large}})
 }
 
 // EvalError says why an expression cannot be computed from what it was given. The language calls it

@@ -69,9 +69,10 @@ func (st *Stint) Step(ctx context.Context, steps int) {
 	}
 }
 
-// Large tells that a step needs so many bytes at once.
+// Large tells that a step needs so many bytes at once; none, that it has worked for a while.
 func (st *Stint) Large(ctx context.Context, bytes int64) {
-	if st == nil {
+	if st == nil || bytes == 0 {
+		st.Step(ctx, Often)
 		return
 	}
 	if st.count(); st.holds {
@@ -127,6 +128,9 @@ func (st *Stint) take(ctx context.Context) {
 // rest makes up for what was spent, and begins a turn that takes so many bytes at once.
 func (st *Stint) rest(ctx context.Context, bytes int64) {
 	st.share.turns.rest(ctx, bytes)
+	// Who is woken by another one goes on at once on the same processor, before all that wait there for longer: a chain of turns
+	// would keep them off. So it goes to the end of the line.
+	runtime.Gosched()
 	st.since = st.share.turns.clock.Now()
 	st.took = st.since
 }

@@ -29,10 +29,11 @@ const deepest = 1000
 type writer struct {
 	indent string
 	limit  int
+	pieces *pieces // nil when all of it is kept
 }
 
 func (w writer) append(out []byte, v any, depth int) []byte {
-	if len(out) > w.limit {
+	if len(out) > w.limit || w.pieces != nil && w.pieces.enough {
 		return out // too long already: nobody will read it
 	}
 	if depth > deepest {
@@ -71,7 +72,7 @@ func (w writer) list(out []byte, list []any, depth int) []byte {
 		if absent(item) {
 			item = nil
 		}
-		out = w.append(out, item, depth+1)
+		out = w.pass(w.append(out, item, depth+1))
 	}
 	return append(w.line(out, depth), ']')
 }
@@ -88,7 +89,7 @@ func (w writer) object(out []byte, object *Object, depth int) []byte {
 		if w.indent != "" {
 			out = append(out, ' ')
 		}
-		out = w.append(out, v, depth+1)
+		out = w.pass(w.append(out, v, depth+1))
 		written++
 	}
 	if written == 0 {

@@ -3,6 +3,7 @@ package functions
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"atelier/internal/dsul/expr/internal/pattern"
@@ -26,12 +27,16 @@ type Env struct {
 	Zone   *time.Location
 	// Zones finds a time zone by its name.
 	Zones func(name string) (*time.Location, error)
-	// Large, when it is set, is told before so many bytes are taken for one text.
+	// Large, when it is set, is told before so many bytes are taken for one text, and now and then, with none, while one is made.
 	Large func(bytes int)
 }
 
 // Budget is what an expression may still cost: about one for every byte it makes and every item it looks at.
-type Budget struct{ Left int }
+type Budget struct {
+	Left int
+	// Large is that of Env.
+	Large func(bytes int)
+}
 
 // MaxCost is the budget of one expression. Spent in whatever way, it is gone in a quarter of a second or so.
 const MaxCost = 1 << 25
@@ -54,15 +59,54 @@ func (b *Budget) Search(p *pattern.Pattern, text string) error {
 
 // JSON writes a value as JSON, within the budget.
 func (b *Budget) JSON(v any, indent string) (string, error) {
-	text, ok := value.JSON(v, indent, b.Left)
+	text, ok := value.JSON(v, indent, min(b.Left, large))
+	if !ok && b.Left > large {
+		text, ok = b.largeJSON(v, indent)
+	}
 	if !ok {
 		return "", ErrTooMuch
 	}
 	return text, b.Spend(len(text))
 }
 
+// large is what is made in one go. For more it is worth to know first how much it is.
+const large = 1 << 20
+
+// largeJSON writes a value twice, and keeps only what is known to fit: otherwise a text that is too long would take many times its
+// size in memory before anybody knew.
+func (b *Budget) largeJSON(v any, indent string) (string, bool) {
+	size := 0
+	value.Pieces(v, indent, func(piece []byte) bool {
+		b.pause(0)
+		size += len(piece)
+		return size <= b.Left
+	})
+	if size > b.Left {
+		return "", false
+	}
+	b.pause(size)
+	var out strings.Builder
+	out.Grow(size)
+	value.Pieces(v, indent, func(piece []byte) bool {
+		b.pause(0)
+		out.Write(piece)
+		return true
+	})
+	return out.String(), true
+}
+
+func (b *Budget) pause(bytes int) {
+	if b.Large != nil {
+		b.Large(bytes)
+	}
+}
+
 // Text writes a value as it appears in a text, within the budget.
 func (b *Budget) Text(v any) (string, error) {
+	switch v.(type) {
+	case []any, *value.Object:
+		return b.JSON(v, "  ")
+	}
 	text, ok := value.Text(v, b.Left)
 	if !ok {
 		return "", ErrTooMuch
