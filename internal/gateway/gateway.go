@@ -76,6 +76,8 @@ type Gateway struct {
 	csrf     *csrf
 	api      *restapi.API
 	mux      *http.ServeMux
+	// below are the services of what is below a workspace; see handler.
+	below map[string]http.Handler
 	// federation signs in through external providers.
 	federation *federation.Federation
 	// oidc is the OpenID Connect provider.
@@ -107,11 +109,14 @@ func New(ctx context.Context, deps Deps) (*Gateway, error) {
 		Config: deps.Config, Identity: g.identity, Cookies: g.cookies, Federation: g.federation, OIDC: g.oidc, Factors: g.factors, Pages: g.pages, Blobs: deps.Blobs, CSRF: g.csrf.token, Version: deps.Version, Document: deps.Document,
 		Readiness: rest.NewReadiness(deps.Clock, deps.Config.ReadinessCacheTTL, modules, named(deps.Probes)),
 	})
-	g.mux = http.NewServeMux()
+	g.mux, g.below = http.NewServeMux(), map[string]http.Handler{}
 	g.mux.Handle("/", g.api.Handler())
 	for _, route := range Routes() {
 		if handler, ok := deps.Services[route.Service]; ok {
 			g.mux.Handle(route.Pattern, handler)
+			if name, ok := belowWorkspace(route.Pattern); ok {
+				g.below[name] = handler
+			}
 		}
 	}
 	return g, nil
@@ -269,7 +274,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer done()
 		r = watched
 	}
-	g.mux.ServeHTTP(w, r)
+	g.handler(r).ServeHTTP(w, r)
 }
 
 // canonical maps the other spellings of a path to the one the services know: /v3 serves the same operations as /v2, the

@@ -66,6 +66,28 @@ func shows(method, path string) bool {
 	return strings.HasPrefix(path, filesPrefix) || strings.HasPrefix(path, pagesPrefix) && reads(method)
 }
 
+// belowWorkspace gives the name of what is below a workspace when a pattern stands for all of that.
+func belowWorkspace(pattern string) (name string, ok bool) {
+	if pattern, ok = strings.CutPrefix(pattern, servicesPrefix+"/{workspaceId}/"); !ok {
+		return "", false
+	}
+	return strings.CutSuffix(pattern, "/")
+}
+
+// handler finds the service of a request. What is below a workspace, as endpoints are, is found without a router: the service has one.
+func (g *Gateway) handler(r *http.Request) http.Handler {
+	tail, ok := strings.CutPrefix(r.URL.Path, servicesPrefix+"/")
+	if !ok || r.URL.RawPath != "" {
+		return g.mux
+	}
+	id, tail, _ := strings.Cut(tail, "/")
+	name, tail, _ := strings.Cut(tail, "/")
+	if service := g.below[name]; service != nil && id != "" && tail != "" {
+		return service
+	}
+	return g.mux
+}
+
 // Routes is the public map of the services. A path that is not here is the gateway's own, or does not exist.
 func Routes() []Route {
 	return []Route{

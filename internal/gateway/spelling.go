@@ -6,6 +6,9 @@ const apiKeys = "apikeys"
 
 // spelledKeys writes the API keys of a workspace the way the service does. Documents also call them apiKeys.
 func spelledKeys(path string) string {
+	if !strings.Contains(path, "/security/") {
+		return path
+	}
 	const segments = 7 // "", v2, workspaces, the id, security, apikeys, and whatever follows
 	parts := strings.SplitN(path, "/", segments)
 	if len(parts) < segments-1 || parts[2] != "workspaces" || parts[4] != "security" {

@@ -14,6 +14,7 @@ import (
 	"atelier/internal/clock"
 	"atelier/internal/errs"
 	"atelier/internal/ident"
+	"atelier/internal/latectx"
 )
 
 // Front is the outermost handler of a listener. Whatever happens behind it, the response has a correlation id, the version
@@ -74,7 +75,7 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.cfg.Trace != nil {
 		ctx, end = f.cfg.Trace(r)
 	}
-	ctx, cancel := context.WithTimeout(WithInfo(ctx, info), f.cfg.Timeout)
+	ctx, cancel := latectx.WithTimeout(WithInfo(ctx, info), f.cfg.Timeout)
 	defer cancel()
 	r = r.WithContext(ctx)
 	rec := &recorder{ResponseWriter: w}

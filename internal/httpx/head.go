@@ -2,7 +2,6 @@ package httpx
 
 import (
 	"bytes"
-	"strings"
 )
 
 // headGuard watches the bytes of a connection and finds request heads that two HTTP parsers could read differently, which
@@ -129,14 +128,14 @@ func (g *headGuard) endLine(line []byte, whole bool) bool {
 		return true // no header that matters begins so
 	}
 	name, value, _ := bytes.Cut(line, []byte(":"))
-	switch strings.ToLower(string(name)) {
-	case "content-length":
+	switch {
+	case bytes.EqualFold(name, []byte("content-length")):
 		size, ok := plainNumber(string(bytes.Trim(value, " \t")))
 		if g.sized || g.coded || !ok || !whole {
 			return false
 		}
 		g.sized, g.body = true, size
-	case "transfer-encoding":
+	case bytes.EqualFold(name, []byte("transfer-encoding")):
 		if g.sized || g.coded || !g.modern {
 			return false
 		}

@@ -43,16 +43,17 @@ const (
 // is one. What else is known of a request that is being served stays.
 func Onward(ctx context.Context, correlationID, client string) context.Context {
 	known := InfoFrom(ctx)
-	info := *known
-	info.CorrelationID = correlationID
+	addr := known.Client
 	if client != "" {
-		if addr, err := netip.ParseAddr(client); err == nil {
-			info.Client = addr
+		if given, err := netip.ParseAddr(client); err == nil {
+			addr = given
 		}
 	}
-	if info.CorrelationID == known.CorrelationID && info.Client == known.Client {
+	if correlationID == known.CorrelationID && addr == known.Client {
 		return ctx // as nearly always: it is what the request itself does
 	}
+	info := *known
+	info.CorrelationID, info.Client = correlationID, addr
 	return WithInfo(ctx, &info)
 }
 

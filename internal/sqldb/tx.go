@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"runtime"
 	"strings"
 )
 
@@ -20,6 +21,7 @@ type Tx struct {
 
 // Exec runs a statement and tells how many rows it changed.
 func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	t.yield()
 	t.note(query)
 	res, err := t.tx.ExecContext(t.context(ctx), query, args...)
 	if err != nil {
@@ -31,6 +33,7 @@ func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error)
 
 // Query runs a query inside the transaction. The caller closes the rows; prefer All.
 func (t *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	t.yield()
 	t.note(query)
 	rows, err := t.tx.QueryContext(t.context(ctx), query, args...)
 	return rows, t.db.translate(err)
@@ -38,8 +41,17 @@ func (t *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, e
 
 // QueryRow runs a query that gives at most one row inside the transaction.
 func (t *Tx) QueryRow(ctx context.Context, query string, args ...any) *Row {
+	t.yield()
 	t.note(query)
 	return &Row{row: t.tx.QueryRowContext(t.context(ctx), query, args...), db: t.db}
+}
+
+// yield lets others work before a statement. A database inside this process would keep a processor for as long as there are
+// transactions, and whoever waits for that very one with it.
+func (t *Tx) yield() {
+	if t.db.group != nil {
+		runtime.Gosched()
+	}
 }
 
 func (t *Tx) context(ctx context.Context) context.Context {

@@ -24,10 +24,11 @@ func arrows() map[string]string {
 		"config":     "vault",
 		"errs":       "",
 		"ident":      "",
+		"latectx":    "",
 		"lifecycle":  "",
 		"strictjson": "",
 		"vault":      "",
-		"httpx":      "clock errs ident",
+		"httpx":      "clock errs ident latectx",
 		"access":     "clock errs httpx ident sqldb strictjson",
 		"restapi":    "access clock errs httpx sqldb strictjson",
 		"readiness":  "access clock errs restapi",
@@ -52,7 +53,7 @@ func arrows() map[string]string {
 		"gateway":    "access blob bus catalogue clock config envelope errs httpx ident keyring kv mail readiness restapi sqldb strictjson",
 		"workspaces": "access blob bus catalogue clock dsul envelope errs failpoint gitcmd httpx ident readiness restapi sqldb strictjson vault",
 		"events":     "access bus catalogue clock dsul envelope errs failpoint httpx ident readiness restapi schedule socketio sqldb vault",
-		"automation": "access bus catalogue clock config dsul egress envelope errs failpoint httpx ident keyring kv lifecycle readiness restapi sqldb vault",
+		"automation": "access bus catalogue clock config dsul egress envelope errs failpoint httpx ident keyring kv latectx lifecycle readiness restapi sqldb vault",
 		// the edge
 		"backup": "",
 		"app": "access automation backup blob bus catalogue clock config dsul egress envelope errs events gateway gitcmd httpx ident intake keyring kv lifecycle mail readiness " +

@@ -22,6 +22,9 @@ type result struct {
 	cpu time.Duration
 }
 
+// patience is how long an answer may take once the measurement is over.
+const patience = 30 * time.Second
+
 // drive keeps every connection busy with the request for a while. The client is as small as it can be, because it shares
 // the processors with what it measures.
 func drive(ctx context.Context, address, request string, span time.Duration) (result, error) {
@@ -57,6 +60,9 @@ func call(ctx context.Context, host string, request []byte, end time.Time) ([]ti
 		return nil, err
 	}
 	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(end.Add(patience)); err != nil {
+		return nil, err
+	}
 	reader := bufio.NewReader(conn)
 	latencies := make([]time.Duration, 0, 1<<16)
 	for {

@@ -65,10 +65,18 @@ func (s *state) concat(texts []string) string {
 		for len(text) > bit {
 			out.WriteString(text[:bit])
 			text = text[bit:]
+			s.worked()
 		}
 		out.WriteString(text)
 	}
 	return out.String()
+}
+
+// worked tells that a bit of something large is done.
+func (s *state) worked() {
+	if s.env.Large != nil {
+		s.env.Large(0)
+	}
 }
 
 func compileTemplatePart(t *Template, part Part, missing keys) (step, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"atelier/internal/automation/internal/code/wire"
+	"atelier/internal/automation/internal/turns"
 )
 
 // process is a worker. One call at a time uses it; whoever kills it may be another one.
@@ -83,7 +84,7 @@ func (c *Code) launch(isolated bool) (*process, error) {
 		return nil, fmt.Errorf("start a worker: %w", err)
 	}
 	var ready wire.Ready
-	_, err = c.guard(context.Background(), p, startLimit, func() ([]byte, error) {
+	_, err = c.guard(context.Background(), p, startLimit, c.deps.Turns.Of(starters), func() ([]byte, error) {
 		setup := wire.Setup{
 			Version: wire.Version, Heap: c.limits.Heap, Output: c.limits.Output, Request: c.limits.Request + requestRoom, Isolated: isolated,
 		}
@@ -105,6 +106,9 @@ func (c *Code) launch(isolated bool) (*process, error) {
 	c.mu.Unlock()
 	return p, nil
 }
+
+// starters is the workspace, as it were, that getting workers ready is done for: who needs many of them must not keep others waiting.
+const starters = "workers of custom code"
 
 const (
 	readyLimit  = 4096
@@ -188,29 +192,41 @@ var (
 	errGone     = errors.New("the process has ended")
 )
 
-// guard does something with a process that may hang, and kills the process when the time is up or nobody waits any more.
-func (c *Code) guard(ctx context.Context, p *process, limit time.Duration, do func() ([]byte, error)) ([]byte, error) {
-	timer := c.deps.Clock.NewTimer(limit)
-	defer timer.Stop()
+// guard does something with a process that may hang, and kills the process when the time is up or nobody waits any more. What
+// takes long takes turns with the others of the share, when there is one.
+func (c *Code) guard(ctx context.Context, p *process, limit time.Duration, share *turns.Share, do func() ([]byte, error)) ([]byte, error) {
 	done, reason := make(chan struct{}), make(chan error, 1)
-	go func() {
-		var why error
-		select {
-		case <-done:
-			reason <- nil
-			return
-		case <-timer.C():
-			why = errDeadline
-		case <-ctx.Done():
-			why = ctx.Err()
-		}
-		p.kill()
-		reason <- why
-	}()
+	go func() { reason <- c.watch(ctx, p, limit, share, done) }()
 	body, err := do()
 	close(done)
 	if why := <-reason; why != nil {
 		return nil, why // whatever came in the last moment: the process is not there any more
 	}
 	return body, err
+}
+
+// watch watches a process until it is done, and tells why it was killed before that.
+func (c *Code) watch(ctx context.Context, p *process, limit time.Duration, share *turns.Share, done <-chan struct{}) error {
+	late, long := c.deps.Clock.NewTimer(limit), c.deps.Clock.NewTimer(patience)
+	defer late.Stop()
+	defer long.Stop()
+	var pacing *pacer
+	defer func() { pacing.end() }()
+	for {
+		select {
+		case <-done:
+			return nil
+		case <-long.C():
+			if share != nil {
+				pacing = c.pace(ctx, p, share)
+			}
+			continue
+		case <-late.C():
+			p.kill()
+			return errDeadline
+		case <-ctx.Done():
+			p.kill()
+			return ctx.Err()
+		}
+	}
 }

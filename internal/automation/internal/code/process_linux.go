@@ -4,6 +4,9 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // nobody is the user that a worker is outside of its namespace when the server runs as root.
@@ -11,6 +14,23 @@ const nobody = 65534
 
 // ownProgram is this program, also when its file was replaced by another version meanwhile.
 func ownProgram() (string, error) { return "/proc/self/exe", nil }
+
+// spent is the processor time that the process has used.
+func (p *process) spent(time.Time) time.Duration {
+	const ofProcess = 2                        // the clock that counts what all threads have used, by nanoseconds
+	clock := int32(^p.proc.Pid)<<3 | ofProcess //nolint:gosec // ids of processes are small
+	var ts unix.Timespec
+	if err := unix.ClockGettime(clock, &ts); err != nil {
+		return 0 // it has ended
+	}
+	return time.Duration(ts.Nano())
+}
+
+// halt stops the process until it is resumed. It fails only when the process has ended.
+func (p *process) halt() { _ = p.proc.Signal(syscall.SIGSTOP) }
+
+// resume lets the process go on.
+func (p *process) resume() { _ = p.proc.Signal(syscall.SIGCONT) }
 
 // keepFiles makes that no child gets a file of this process that it was not given. What Go opens is like that already; this is
 // for what the process has itself got from who started it, as sockets and terminals.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"syscall"
+	"time"
 )
 
 // ownProgram is this program.
@@ -16,6 +17,15 @@ func ownProgram() (string, error) {
 	}
 	return path, nil
 }
+
+// spent takes what passes for what is worked.
+func (*process) spent(now time.Time) time.Duration { return time.Duration(now.UnixNano()) }
+
+// halt does nothing where it may not be possible: the process works beside the others.
+func (*process) halt() {}
+
+// resume has nothing to undo.
+func (*process) resume() {}
 
 // keepFiles has nothing to do: children get only what they are given, but for what this process has itself got.
 func keepFiles() {}

@@ -86,7 +86,7 @@ func (c *Code) exchange(ctx context.Context, p *process, call Call, parameters s
 		return wire.Response{}, nil, err
 	}
 	var response wire.Response
-	body, err := c.guard(ctx, p, c.limits.Time+killAfter, func() ([]byte, error) {
+	body, err := c.guard(ctx, p, c.limits.Time+killAfter, share, func() ([]byte, error) {
 		if err := wire.Write(p.in, request, []byte(parameters)); err != nil {
 			return nil, errors.Join(errGone, err)
 		}
@@ -94,7 +94,7 @@ func (c *Code) exchange(ctx context.Context, p *process, call Call, parameters s
 	})
 	took := c.deps.Clock.Now().Sub(began)
 	p.worked += took
-	share.Used(took)
+	share.Used(min(took, patience)) // the rest is counted in turns
 	if err != nil {
 		return response, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"atelier/internal/access"
 	"atelier/internal/dsul/expr/value"
 	"atelier/internal/httpx"
+	"atelier/internal/latectx"
 )
 
 // Execute runs an automation as the beginning of a run, and returns when it has ended. Its technical events are recorded.
@@ -18,7 +19,7 @@ func (m *Machine) Execute(ctx context.Context, run *Run, automation *Automation,
 	if automation == nil || automation.Disabled {
 		return Result{Output: value.Undefined{}, Err: Fail(ObjectNotFound, "Automation not found")}
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := latectx.WithCancel(ctx)
 	defer cancel()
 	f := m.frame(ctx, run, automation, payload)
 	f.stint = m.Turns.Of(run.Root.WorkspaceID).Begin(ctx)

@@ -86,13 +86,22 @@ func (f *Frame) trouble() error {
 // environment is what expressions of the frame see.
 func (f *Frame) environment() *expr.Env {
 	if f.env == nil {
-		f.env = &expr.Env{
-			Lookup: f.Lookup, Path: f.at, Now: f.machine.Clock.Now, Random: random,
-			Locale: f.machine.Locale, Zone: f.machine.Zone, Zones: f.machine.zone,
-			Large: func(bytes int) { f.stint.Large(f.ctx, int64(bytes)) },
-		}
+		env := f.machine.environment()
+		env.Lookup, env.Path = f.Lookup, f.at
+		env.Large = func(bytes int) { f.stint.Large(f.ctx, int64(bytes)) }
+		f.env = &env
 	}
 	return f.env
+}
+
+// environment is what the expressions of all frames see; it is made once.
+func (m *Machine) environment() expr.Env {
+	known := m.env.Load()
+	if known == nil {
+		known = &expr.Env{Now: m.Clock.Now, Random: random, Locale: m.Locale, Zone: m.Zone, Zones: m.zone}
+		m.env.Store(known)
+	}
+	return *known
 }
 
 func random() uint64 {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -14,6 +15,7 @@ import (
 	"atelier/internal/automation/internal/turns"
 	"atelier/internal/bus"
 	"atelier/internal/clock"
+	"atelier/internal/dsul/expr"
 	"atelier/internal/ident"
 	"atelier/internal/sqldb"
 )
@@ -39,6 +41,7 @@ type Machine struct {
 	Zone   *time.Location
 
 	zones sync.Map // by name
+	env   atomic.Pointer[expr.Env]
 }
 
 // Limits bound a run.

@@ -13,6 +13,11 @@ import (
 	"atelier/internal/dsul/expr/value"
 )
 
+// still is a clock on which no time passes, and whoever waits for some goes on at once.
+type still struct{ *clock.Manual }
+
+func (s still) NewTimer(time.Duration) clock.Timer { return s.Manual.NewTimer(0) }
+
 // crowd counts who works at the same time.
 type crowd struct{ now, most atomic.Int32 }
 
@@ -44,8 +49,9 @@ func TestHeavyWorkspacesTakeTurns(t *testing.T) {
 	t.Parallel()
 	var c crowd
 	bench := machinetest.New(t, c.instruction())
-	stopped := clock.NewManual(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) // on which nothing is forgotten
+	stopped := still{clock.NewManual(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))} // on which nothing is forgotten
 	bench.Machine.Turns = turns.New(stopped, turns.Settings{Processors: 1})
+	bench.Machine.Turns.Of("light").Begin(t.Context()).End() // who is alone takes no turns
 	bench.Machine.Turns.Of(bench.Home.WorkspaceID).Used(time.Hour)
 	bench.Add("sub", `{do: [{work: {}}, {sleep: {}}]}`)
 	automation := bench.Add("main", crowded)

@@ -90,24 +90,16 @@ func (h *handlers) trigger(r *http.Request, stream *webhook.Stream) (any, error)
 	if err := h.interactions(ctx, run, matches); err != nil {
 		return nil, err
 	}
-	results, payloads := make([]machine.Result, len(matches)), make([]*value.Object, len(matches))
-	for i := range matches {
-		payloads[i] = request
-		if i < len(matches)-1 { // the last one gets the request itself
-			payloads[i] = request.CloneFor(more)
-		}
-		complete(payloads[i], m, endpoint, matches[i], stream)
+	var others sync.WaitGroup
+	for _, match := range matches[1:] {
+		payload := request.CloneFor(more) // the first one gets the request itself
+		complete(payload, m, endpoint, match, stream)
+		others.Go(func() { h.Engine.Execute(ctx, run, match.Automation, payload) })
 	}
-	execute := func(i int) {
-		results[i] = h.Engine.Execute(ctx, run, matches[i].Automation, payloads[i])
-	}
-	var all sync.WaitGroup
-	for i := 1; i < len(matches); i++ {
-		all.Go(func() { execute(i) })
-	}
-	execute(0)
-	all.Wait()
-	return results[0].Output, results[0].Err
+	complete(request, m, endpoint, matches[0], stream)
+	result := h.Engine.Execute(ctx, run, matches[0].Automation, request)
+	others.Wait()
+	return result.Output, result.Err
 }
 
 // more is how many keys complete adds.
@@ -115,11 +107,13 @@ const more = 3
 
 // complete makes a request what an automation gets of it.
 func complete(payload *value.Object, m *model.Model, endpoint string, match model.Match, stream *webhook.Stream) {
-	params := value.NewObject(len(match.Params))
-	for name, v := range match.Params {
-		params.Set(name, v)
+	if len(match.Params) > 0 {
+		params := value.NewObject(len(match.Params))
+		for name, v := range match.Params {
+			params.Set(name, v)
+		}
+		payload.Set("pathParams", params)
 	}
-	payload.Set("pathParams", params)
 	payload.Set("$http", stream)
 	payload.Set("workspaceId", m.Root.WorkspaceID)
 	payload.Set("automationSlug", endpoint)

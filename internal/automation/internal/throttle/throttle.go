@@ -112,10 +112,13 @@ func (t *Throttle) rate(home *machine.Home, kind string) (Rate, bool) {
 	if t.deps.Settings.Disabled {
 		return Rate{}, false
 	}
+	rate := t.deps.Settings.Rates[kind]
+	if len(home.System) == 0 { // as of nearly all
+		return rate, rate.PerSecond > 0
+	}
 	if off, err := strconv.ParseBool(home.System["svc_ratelimit_disabled"]); err == nil && off {
 		return Rate{}, false
 	}
-	rate := t.deps.Settings.Rates[kind]
 	if own, ok := number(home.System["svc_ratelimit_"+kind]); ok {
 		rate.PerSecond = own
 	}

@@ -101,7 +101,7 @@ func TestCollecting(t *testing.T) {
 	t.Parallel()
 	var collected []int64
 	clk := clock.NewManual(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	all := turns.New(clk, turns.Settings{Processors: 2, Collect: func(bytes int64) { collected = append(collected, bytes) }})
+	all := turns.New(still{clk}, turns.Settings{Processors: 2, Collect: func(bytes int64) { collected = append(collected, bytes) }})
 	light, bomb := all.Of("light"), all.Of("bomb")
 	bomb.Used(time.Hour)
 	alone := bomb.Begin(t.Context())

@@ -10,8 +10,9 @@ import (
 type Stint struct {
 	share *Share
 	since time.Time // since when it has worked without being counted
-	took  time.Time // when it took its turn
+	took  time.Time // when it took its turn, or last was alone
 	holds bool
+	there bool // it is present for its workspace
 	idle  bool // it waits for something, or has ended
 	steps int  // since it last looked whether others should work
 }
@@ -58,9 +59,9 @@ func (st *Stint) Step(ctx context.Context, steps int) {
 	switch {
 	case !st.holds && !st.share.heavy.Load():
 		runtime.Gosched()
+	case st.there && now.Sub(st.took) < slice:
 	case !st.holds:
 		st.take(ctx)
-	case now.Sub(st.took) < slice:
 	case st.share.turns.wanted():
 		st.give()
 		st.take(ctx)
@@ -87,7 +88,10 @@ func (st *Stint) Pause() {
 	}
 	st.count()
 	st.idle = true
-	st.give()
+	if st.there {
+		st.share.part(st.holds)
+		st.there, st.holds = false, false
+	}
 }
 
 // Resume goes on after a pause.
@@ -118,11 +122,14 @@ func (st *Stint) count() time.Time {
 }
 
 func (st *Stint) take(ctx context.Context) {
-	if st.holds = st.share.turns.take(ctx, st.share); st.holds {
+	arriving := !st.there
+	st.there = true
+	if st.holds = st.share.turns.take(ctx, st.share, arriving); st.holds {
 		st.rest(ctx, 0)
 		return
 	}
 	st.since = st.share.turns.clock.Now()
+	st.took = st.since
 }
 
 // rest makes up for what was spent, and begins a turn that takes so many bytes at once.

@@ -24,11 +24,15 @@ const (
 	heavyFrom  = 40 * time.Millisecond
 	lightBelow = 15 * time.Millisecond
 	// slice is how long a turn lasts when others wait.
-	slice = time.Millisecond
+	slice = 500 * time.Microsecond
+	// breath is how long a processor is left to others between two turns: what waits for one that is busy longer is done there.
+	breath = 50 * time.Microsecond
 	// quiet is how long nothing light may have begun before heavy workspaces get the last processor, too.
 	quiet = 2 * time.Second
 	// portion is what is counted together: less is not worth the lock.
 	portion = 250 * time.Microsecond
+	// crowd is how many of a workspace may work at once when nobody else wants to: who comes then waits for all of them once.
+	crowd = 256
 )
 
 // Settings are what is shared out.
@@ -51,11 +55,14 @@ type Turns struct {
 
 	shares sync.Map // *Share by id of the workspace
 	known  atomic.Int64
-	light  atomic.Int64 // how often something has begun of workspaces that are light
+	// outside is how many nanoseconds other processes have worked for workspaces.
+	outside atomic.Int64
+	light   atomic.Int64 // how often something has begun of workspaces that are light
 
 	mu      sync.Mutex
 	working int
 	queue   []*Share // those that wait
+	present int      // how many heavy workspaces work or wait
 	// seen is the number of light beginnings that was seen last, seenAt when that was.
 	seen   int64
 	seenAt time.Time
@@ -71,7 +78,10 @@ func New(clk clock.Clock, settings Settings) *Turns {
 		n = runtime.GOMAXPROCS(0)
 	}
 	t := &Turns{clock: clk, processors: n, reserve: max(1, n/part), collect: settings.Collect}
-	t.purse = purse{rate: float64(n - t.reserve), spent: settings.Spent}
+	t.purse = purse{rate: float64(n - t.reserve)}
+	if settings.Spent != nil {
+		t.purse.spent = func() time.Duration { return settings.Spent() + time.Duration(t.outside.Load()) }
+	}
 	if n == 1 {
 		t.purse.rate = 0.5
 	}
@@ -89,6 +99,7 @@ type Share struct {
 	used    float64 // nanoseconds, as of at
 	at      time.Time
 	waiting []chan struct{}
+	present int // how many of it work or wait
 }
 
 // Of gives the share of a workspace.
@@ -117,7 +128,7 @@ func (t *Turns) tidy(known int64) {
 	now := t.clock.Now()
 	t.shares.Range(func(id, v any) bool {
 		s := v.(*Share) //nolint:forcetypeassert // there is nothing else
-		if s.count(now); s.used < float64(time.Microsecond) && len(s.waiting) == 0 {
+		if s.count(now); s.used < float64(time.Microsecond) && s.present == 0 {
 			t.shares.Delete(id)
 			t.known.Add(-1)
 		}
@@ -168,16 +179,24 @@ func (s *Share) lighten() {
 }
 
 // take waits for a turn, and tells whether there is one to be given back: there is none for who need not take turns, or whose ctx
-// has ended.
-func (t *Turns) take(ctx context.Context, s *Share) bool {
+// has ended. Who is arriving is present until part is called.
+func (t *Turns) take(ctx context.Context, s *Share, arriving bool) bool {
 	t.mu.Lock()
+	if arriving {
+		s.arrive()
+	}
 	now := t.clock.Now()
 	if s.count(now); !s.heavy.Load() {
 		t.mu.Unlock()
 		s.lighten()
 		return false
 	}
-	if len(t.queue) == 0 && t.working < t.places(now) {
+	places := t.places(now)
+	if s.alone(now) {
+		t.mu.Unlock()
+		return false
+	}
+	if len(t.queue) == 0 && t.working < places {
 		t.working++
 		t.mu.Unlock()
 		return true
@@ -193,6 +212,33 @@ func (t *Turns) take(ctx context.Context, s *Share) bool {
 	case <-ctx.Done():
 		t.leave(s, turn)
 		return false
+	}
+}
+
+// alone tells that there is nobody to take turns with: then the processors are shared out as the process does it. The lock is held.
+func (s *Share) alone(now time.Time) bool {
+	t := s.turns
+	return t.present == 1 && s.present <= crowd && !t.disturbing(now)
+}
+
+// arrive notes that one more of a heavy workspace works or waits. The lock is held.
+func (s *Share) arrive() {
+	if s.present++; s.present == 1 {
+		s.turns.present++
+	}
+}
+
+// part is the opposite of arrive; who holds a turn gives it back.
+func (s *Share) part(holds bool) {
+	t := s.turns
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s.present--; s.present == 0 {
+		t.present--
+	}
+	if holds {
+		t.working--
+		t.dispatch(t.clock.Now())
 	}
 }
 
@@ -259,11 +305,13 @@ func (t *Turns) rest(ctx context.Context, bytes int64) {
 	}
 	t.mu.Lock()
 	now := t.clock.Now()
-	pause := t.purse.owed(now, t.disturbing(now))
+	disturbing := t.disturbing(now)
+	pause := t.purse.owed(now, disturbing)
 	t.mu.Unlock()
-	if pause <= 0 {
+	if !disturbing {
 		return
 	}
+	pause = max(pause, breath)
 	timer := t.clock.NewTimer(pause)
 	defer timer.Stop()
 	select {

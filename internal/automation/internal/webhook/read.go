@@ -80,13 +80,35 @@ func headersOf(h http.Header) *value.Object {
 	slices.Sort(names)
 	headers := value.NewObject(len(h))
 	for _, name := range names {
-		lower := strings.ToLower(name)
+		lower := lowered(name)
 		if lower == "cookie" || lower == "host" || strings.HasPrefix(lower, "x-svc-") {
 			continue
 		}
 		headers.Set(lower, valid(strings.Join(h[name], ", ")))
 	}
 	return headers
+}
+
+// lowered is the name of a header as automations know it. Those that come with nearly every request are not made anew.
+func lowered(name string) string {
+	switch name {
+	case "Content-Type":
+		return "content-type"
+	case "Content-Length":
+		return "content-length"
+	case "User-Agent":
+		return "user-agent"
+	case "Accept":
+		return "accept"
+	case "Accept-Encoding":
+		return "accept-encoding"
+	case "Authorization":
+		return "authorization"
+	case "X-Correlation-Id":
+		return "x-correlation-id"
+	default:
+		return strings.ToLower(name)
+	}
 }
 
 // valid is a text as values hold it: what is no text is replaced by the mark for it.

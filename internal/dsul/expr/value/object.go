@@ -31,6 +31,9 @@ const few = 16
 
 // NewObject makes an object with room for some keys.
 func NewObject(size int) *Object {
+	if o := small(size); o != nil {
+		return o
+	}
 	o := &Object{entries: make([]entry, 0, size)}
 	if size > few {
 		o.index = make(map[string]int, size)

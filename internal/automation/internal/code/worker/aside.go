@@ -14,9 +14,8 @@ const patience = 20 * time.Millisecond
 func (s *server) aside(low bool, do func()) {
 	var decided atomic.Bool // that the thread is put behind, or that it has nothing more to do
 	started, done, lowered := make(chan thread, 1), make(chan struct{}), make(chan struct{})
-	go func() {
+	go onThread(func() {
 		defer close(done)
-		runtime.LockOSThread() // a goroutine that ends without an unlock takes its thread with it
 		own := thisThread()
 		if low {
 			own.lower()
@@ -31,7 +30,7 @@ func (s *server) aside(low bool, do func()) {
 			return
 		}
 		<-lowered
-	}()
+	})
 	own := <-started
 	timer := s.clock.NewTimer(patience)
 	defer timer.Stop()
@@ -45,4 +44,22 @@ func (s *server) aside(low bool, do func()) {
 		close(lowered)
 	}
 	<-done
+}
+
+// onThread does something on a thread that ends with it, unless it unlocks that. The first thread of a process never ends, and would
+// stay behind everybody else for good: whoever is on it waits there while another one does the work.
+func onThread(do func()) {
+	runtime.LockOSThread() // a goroutine that ends without an unlock takes its thread with it
+	if !thisThread().first() {
+		do()
+		return
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		runtime.LockOSThread()
+		do()
+	}()
+	<-ended
+	runtime.UnlockOSThread()
 }
