@@ -67,7 +67,7 @@ const (
 	// retireAfter is how long a process may have worked in all. Its own limit on processor time is far above that.
 	retireAfter = 10 * time.Minute
 	// startLimit is how long a process may take to be ready.
-	startLimit = 10 * time.Second
+	startLimit = 30 * time.Second
 	// logRoom is what the lines that a call logs may add to its answer.
 	logRoom = 1 << 20
 )
@@ -109,18 +109,19 @@ type Code struct {
 	isolated *bool
 	shields  []string
 
-	starting chan struct{}  // has a place for everybody who may start a process now
-	closing  sync.Once      // before the first process
-	running  sync.WaitGroup // processes that have not ended, and who keeps them
-	wake     chan struct{}
-	ending   chan struct{}
+	// Both have a place for everybody who may start a process now.
+	starting, startingHeavy chan struct{}
+	closing                 sync.Once      // before the first process
+	running                 sync.WaitGroup // processes that have not ended, and who keeps them
+	wake                    chan struct{}
+	ending                  chan struct{}
 }
 
 // New makes it. Without Start it works too, but keeps no process ready and none of them ends for being idle; Stop ends it all.
 func New(deps Deps) *Code {
 	return &Code{
 		deps: deps, limits: deps.Limits.withDefaults(), tenants: map[string]*tenant{},
-		starting: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), wake: make(chan struct{}, 1), ending: make(chan struct{}),
+		starting: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), startingHeavy: make(chan struct{}, 1), wake: make(chan struct{}, 1), ending: make(chan struct{}),
 	}
 }
 
@@ -218,6 +219,9 @@ func (c *Code) endIdle() {
 	}
 }
 
+// spares is the workspace, as it were, that processes are started for which wait for one.
+const spares = "spare workers of custom code"
+
 // fillSpares starts processes until enough of them wait for a workspace.
 func (c *Code) fillSpares() {
 	for {
@@ -230,7 +234,7 @@ func (c *Code) fillSpares() {
 		if enough {
 			return
 		}
-		p, err := c.start()
+		p, err := c.start(c.deps.Turns.Of(spares))
 		c.mu.Lock()
 		if err != nil {
 			c.alive--

@@ -111,7 +111,7 @@ func (c *Code) use(t *tenant, owner string, given grant) (*process, error) {
 	if !given.start {
 		return nil, errStopped
 	}
-	p, err := c.start()
+	p, err := c.start(c.deps.Turns.Of(t.id))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t.starting--

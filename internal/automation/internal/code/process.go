@@ -40,11 +40,16 @@ func (p *process) kill() { _ = p.proc.Kill() } // it fails only when the process
 func (p *process) end() { p.ended.Do(func() { _ = p.in.Close() }) }
 
 // start starts a worker and waits until it is ready. Where namespaces are not allowed it does without. Few do so
-// at a time: getting ready is work, and many at once would keep the processors from everybody else.
-func (c *Code) start() (*process, error) {
+// at a time: getting ready is work, and many at once would keep the processors from everybody else. It is work of the share: those of
+// heavy ones take turns, and nobody else waits in line with them.
+func (c *Code) start(share *turns.Share) (*process, error) {
+	places := c.starting
+	if share.Heavy() {
+		places = c.startingHeavy
+	}
 	select {
-	case c.starting <- struct{}{}:
-		defer func() { <-c.starting }()
+	case places <- struct{}{}:
+		defer func() { <-places }()
 	case <-c.ending:
 		return nil, errStopped
 	}
@@ -52,15 +57,15 @@ func (c *Code) start() (*process, error) {
 	known := c.isolated
 	c.mu.Unlock()
 	if c.deps.Program.Plain || (known != nil && !*known) {
-		return c.launch(false)
+		return c.launch(false, share)
 	}
-	p, err := c.launch(true)
+	p, err := c.launch(true, share)
 	if err == nil || known != nil {
 		c.settleIsolation(true, err == nil, nil)
 		return p, err
 	}
 	reason := err
-	p, err = c.launch(false)
+	p, err = c.launch(false, share)
 	c.settleIsolation(false, err == nil, reason)
 	return p, err
 }
@@ -78,13 +83,13 @@ func (c *Code) settleIsolation(isolated, works bool, reason error) {
 	}
 }
 
-func (c *Code) launch(isolated bool) (*process, error) {
+func (c *Code) launch(isolated bool, share *turns.Share) (*process, error) {
 	p, err := c.spawn(isolated)
 	if err != nil {
 		return nil, fmt.Errorf("start a worker: %w", err)
 	}
 	var ready wire.Ready
-	_, err = c.guard(context.Background(), p, startLimit, c.deps.Turns.Of(starters), func() ([]byte, error) {
+	_, err = c.guard(context.Background(), p, startLimit, share, func() ([]byte, error) {
 		setup := wire.Setup{
 			Version: wire.Version, Heap: c.limits.Heap, Output: c.limits.Output, Request: c.limits.Request + requestRoom, Isolated: isolated,
 		}
@@ -106,9 +111,6 @@ func (c *Code) launch(isolated bool) (*process, error) {
 	c.mu.Unlock()
 	return p, nil
 }
-
-// starters is the workspace, as it were, that getting workers ready is done for: who needs many of them must not keep others waiting.
-const starters = "workers of custom code"
 
 const (
 	readyLimit  = 4096

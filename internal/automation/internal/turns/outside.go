@@ -46,7 +46,7 @@ func (o *Outside) Give() {
 
 // dear is how much more is paid for what another process works than for what this one does: a processor that the system has given to
 // it comes back later than one that is given back in between.
-const dear = 4
+const dear = 8
 
 // Worked counts what was worked.
 func (o *Outside) Worked(d time.Duration) {

@@ -7,6 +7,9 @@ const (
 	saved = 2 * time.Millisecond
 	// longest is how long heavy workspaces rest before each turn, however much was spent: they go on, too.
 	longest = 10 * time.Millisecond
+	// margin is how much of a processor stays free beside those that are kept free as a whole: with every one of the others busy all
+	// the time, whoever wakes up on one of them would wait.
+	margin = 0.4
 )
 
 // purse is the processor time that the process may use while heavy workspaces work. It is filled all the time, and everything that

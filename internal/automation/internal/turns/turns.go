@@ -78,7 +78,7 @@ func New(clk clock.Clock, settings Settings) *Turns {
 		n = runtime.GOMAXPROCS(0)
 	}
 	t := &Turns{clock: clk, processors: n, reserve: max(1, n/part), collect: settings.Collect}
-	t.purse = purse{rate: float64(n - t.reserve)}
+	t.purse = purse{rate: float64(n-t.reserve) - margin}
 	if settings.Spent != nil {
 		t.purse.spent = func() time.Duration { return settings.Spent() + time.Duration(t.outside.Load()) }
 	}
