@@ -9,12 +9,8 @@ import (
 	"atelier/internal/clock"
 )
 
-const (
-	// patience is how long a call works like everything else. What takes longer takes turns when its workspace has to.
-	patience = 20 * time.Millisecond
-	// turn is how long a process works in one.
-	turn = time.Millisecond
-)
+// turn is how long a process works in one.
+const turn = time.Millisecond
 
 // pacer has a process take turns with everything else that heavy workspaces do. It is stopped while it waits for one: a process
 // that the system gives what others leave would still keep all processors busy, and whoever needs one for a moment waits for it.

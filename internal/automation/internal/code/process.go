@@ -209,7 +209,7 @@ func (c *Code) guard(ctx context.Context, p *process, limit time.Duration, share
 
 // watch watches a process until it is done, and tells why it was killed before that.
 func (c *Code) watch(ctx context.Context, p *process, limit time.Duration, share *turns.Share, done <-chan struct{}) error {
-	late, long := c.deps.Clock.NewTimer(limit), c.deps.Clock.NewTimer(patience)
+	late, long := c.deps.Clock.NewTimer(limit), c.deps.Clock.NewTimer(wire.Patience)
 	defer late.Stop()
 	defer long.Stop()
 	var pacing *pacer

@@ -94,7 +94,7 @@ func (c *Code) exchange(ctx context.Context, p *process, call Call, parameters s
 	})
 	took := c.deps.Clock.Now().Sub(began)
 	p.worked += took
-	share.Used(min(took, patience)) // the rest is counted in turns
+	share.Used(min(took, wire.Patience)) // the rest is counted in turns
 	if err != nil {
 		return response, nil, err
 	}

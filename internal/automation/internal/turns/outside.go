@@ -54,7 +54,7 @@ func (o *Outside) Worked(d time.Duration) {
 		return
 	}
 	o.share.turns.outside.Add(dear * int64(d))
-	if o.stint == nil {
+	if o.stint == nil || o.stint.idle {
 		o.share.Used(d) // during a turn it is counted by that
 	}
 }

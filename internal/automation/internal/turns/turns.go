@@ -1,5 +1,5 @@
 // Package turns shares the processors of one process out between workspaces. A workspace that uses little never notices: its runs
-// work whenever they like. One that has used much lately works in turns of about a millisecond, the one that has used least first.
+// work whenever they like. One that has used much lately works in turns of half a millisecond, the one that has used least first.
 // All of these together leave processors free for the others, and pay for what the process does because of them outside of their
 // turns: collecting garbage, writing events, answering requests. Who has a turn rests until that is made up for.
 package turns

@@ -9,10 +9,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 )
 
 // Version is that of the frames. Both sides are the same program, so another one means that something else answers.
 const Version = 1
+
+// Patience is how long a call works like everything else. What takes longer gets what the others on the machine leave, and takes turns
+// when its workspace has to.
+const Patience = 20 * time.Millisecond
 
 // Setup is the first frame to a worker.
 type Setup struct {

@@ -3,11 +3,9 @@ package worker
 import (
 	"runtime"
 	"sync/atomic"
-	"time"
-)
 
-// patience is how long code works like everybody else. What takes longer gets what the others on the machine leave.
-const patience = 20 * time.Millisecond
+	"atelier/internal/automation/internal/code/wire"
+)
 
 // aside does something on a thread of its own, which the system puts behind everybody else when it takes long; at once when low is
 // set. Such a thread ends with what it did, so that the next call begins like every other.
@@ -32,7 +30,7 @@ func (s *server) aside(low bool, do func()) {
 		<-lowered
 	})
 	own := <-started
-	timer := s.clock.NewTimer(patience)
+	timer := s.clock.NewTimer(wire.Patience)
 	defer timer.Stop()
 	select {
 	case <-done:
