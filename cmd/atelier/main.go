@@ -27,6 +27,9 @@ const (
 )
 
 func main() {
+	if isWorker(os.Args[1:]) {
+		os.Exit(work())
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], process{out: os.Stdout, err: os.Stderr, environ: os.Environ()})
@@ -112,7 +115,6 @@ func rootCommand(p process) *cobra.Command {
 		keysCommand(p),
 		secretsCommand(p),
 		versionCommand(p),
-		workerCommand(p),
 	)
 	return root
 }

@@ -38,6 +38,7 @@ A signal makes it refuse new work, finish what it is doing and exit with code 0;
 			if err != nil {
 				return err
 			}
+			shareProcessors()
 			defer tuneMemory(cmd.Context(), p)()
 			return serve(cmd.Context(), options(loaded.Config, p))
 		},

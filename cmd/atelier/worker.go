@@ -1,26 +1,22 @@
 package main
 
 import (
-	"errors"
+	"fmt"
 	"os"
-
-	"github.com/spf13/cobra"
+	"slices"
 
 	"atelier/internal/automation/worker"
 )
 
-// workerCommand is not for people: the server starts it to run custom code in a process that can do nothing else.
-func workerCommand(process) *cobra.Command {
-	return &cobra.Command{
-		Use:    "worker",
-		Short:  "Run custom code for the server that starts this process",
-		Hidden: true,
-		Args:   takes(),
-		RunE: func(*cobra.Command, []string) error {
-			if worker.Run(os.Exit) != exitOK {
-				return errors.New("the server that started this worker does not speak its language")
-			}
-			return nil
-		},
+// isWorker tells that the server has started this process to run custom code, in a process that can do nothing else. It is not a
+// command for people, and does not wait until all of them are made ready: workers begin often.
+func isWorker(args []string) bool { return slices.Equal(args, []string{"worker"}) }
+
+// work is the whole of such a process, and gives its exit code.
+func work() int {
+	code := worker.Run(os.Exit)
+	if code != exitOK {
+		_, _ = fmt.Fprintln(os.Stderr, "atelier: the server that started this worker does not speak its language")
 	}
+	return code
 }

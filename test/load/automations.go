@@ -165,44 +165,28 @@ func startNodeRed(ctx context.Context, dir string) (*process, error) {
 	return p, nil
 }
 
-// timeRuns times single runs by what the product says of them.
+// timeRuns times single runs. They take turns, and the fastest of each counts: what else happens on the machine does not.
 func timeRuns(ctx context.Context, product *process, workspace string) error {
-	hook := "/v2/workspaces/" + workspace + "/webhooks/"
-	once := func(path string, body any) (time.Duration, error) {
-		best := time.Hour
-		for range 5 {
+	if err := product.calm(ctx); err != nil {
+		return err
+	}
+	const rounds, calls = 9, 200
+	best := map[string]time.Duration{}
+	for range rounds {
+		for _, path := range []string{"sets", "one", "two", "four", "call"} {
 			began := time.Now()
-			if err := post(ctx, product, hook+path, body, nil); err != nil {
-				return 0, fmt.Errorf("%s: %w", path, err)
+			if err := post(ctx, product, "/v2/workspaces/"+workspace+"/webhooks/"+path, map[string]any{"n": calls}, nil); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
 			}
-			best = min(best, time.Since(began))
+			if took := time.Since(began); best[path] == 0 || took < best[path] {
+				best[path] = took
+			}
 		}
-		return best, nil
 	}
-	sets, err := once("sets", map[string]any{})
-	if err != nil {
-		return err
-	}
-	one, err := once("one", map[string]any{})
-	if err != nil {
-		return err
-	}
-	two, err := once("two", map[string]any{})
-	if err != nil {
-		return err
-	}
-	four, err := once("four", map[string]any{})
-	if err != nil {
-		return err
-	}
-	const calls = 200
-	code, err := once("call", map[string]any{"n": calls})
-	if err != nil {
-		return err
-	}
+	faster := func(path string) float64 { return float64(best["one"]) / float64(best[path]) }
 	return errors.Join(
-		atMost("a loop of 100,000 sets", sets, mostSets), atLeast("a batch against one after the other", float64(one)/float64(two), leastBatch),
-		atLeast("all against one after the other", float64(one)/float64(four), leastBatch), atMost("a warm call of custom code", code/calls, mostCode))
+		atMost("a loop of 100,000 sets", best["sets"], mostSets), atLeast("a batch against one after the other", faster("two"), leastBatch),
+		atLeast("all against one after the other", faster("four"), leastBatch), atMost("a warm call of custom code", best["call"]/calls, mostCode))
 }
 
 // largeWorkspace makes a workspace of 500 automations.

@@ -185,6 +185,30 @@ func (p *process) cpu() time.Duration {
 	return time.Duration(user+system) * time.Second / ticks
 }
 
+// calm waits until the process has caught up with what it does behind the requests that it was sent, as bringing the index of events
+// up to date: what is measured then is not measured beside that.
+func (p *process) calm(ctx context.Context) error {
+	const (
+		look  = 200 * time.Millisecond
+		least = look / 20 // of a processor
+		looks = 300
+	)
+	before := p.cpu()
+	for range looks {
+		select {
+		case <-time.After(look):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		now := p.cpu()
+		if now-before <= least {
+			return nil
+		}
+		before = now
+	}
+	return errors.New("the product does not come to rest")
+}
+
 func (p *process) stop() {
 	_ = p.cmd.Process.Signal(os.Interrupt)
 	_ = p.cmd.Wait()

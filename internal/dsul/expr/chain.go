@@ -19,15 +19,26 @@ func compileChain(n *Chain) (step, error) {
 	}
 	level := n.Operators[0].Level()
 	return func(s *state) (any, error) {
-		values, err := runAll(s, steps)
-		if err != nil {
-			return nil, err
+		before := len(s.values)
+		defer s.forget(before)
+		for _, run := range steps {
+			v, err := run(s)
+			if err != nil {
+				return nil, err
+			}
+			s.values = append(s.values, v)
 		}
 		if level == Sum || level == Product {
-			return s.foldLeft(n, values)
+			return s.foldLeft(n, s.values[before:])
 		}
-		return s.foldRight(n, values)
+		return s.foldRight(n, s.values[before:])
 	}, nil
+}
+
+// forget takes the operands away that were not there before.
+func (s *state) forget(before int) {
+	clear(s.values[before:])
+	s.values = s.values[:before]
 }
 
 func (s *state) foldLeft(n *Chain, values []any) (any, error) {

@@ -19,12 +19,21 @@ type step func(*state) (any, error)
 type state struct {
 	env    *Env
 	budget functions.Budget
+	values []any // operands that wait for their operator
 }
 
 // Eval runs the program. The value is one of package value: undefined, null, a boolean, a number, a text, a list or an
 // object. The errors are *EvalError and *PathError.
 func (p Program) Eval(env *Env) (any, error) {
-	return p.run(&state{env: env, budget: functions.Budget{Left: functions.MaxCost, Large: env.Large}})
+	s, spare := env.Spare.(*state)
+	if !spare {
+		s = &state{env: env}
+	}
+	env.Spare = nil // whatever runs inside of this one needs its own
+	s.budget = functions.Budget{Left: functions.MaxCost, Large: env.Large}
+	v, err := p.run(s)
+	env.Spare = s
+	return v, err
 }
 
 // EvalError says why an expression cannot be computed from what it was given. The language calls it

@@ -33,7 +33,7 @@ func TestLongCallsTakeTurns(t *testing.T) {
 	t.Parallel()
 	shares := turns.New(clock.System{}, turns.Settings{Processors: 2})
 	c := started(t, code.Deps{Log: slog.New(slog.DiscardHandler), Clock: clock.System{}, Limits: code.Limits{Time: time.Minute}, Program: program(), Turns: shares})
-	defined := functions("work()", "for (let i = 0; i < 5e6; i++); return 'done'", "wait(ms)", "await new Promise(r => setTimeout(r, ms)); return 'done'")
+	defined := functions("work()", "for (let i = 0; i < 5e6; i++); return 'done'", "wait(ms)", "await new Promise(r => setTimeout(r, ms)); return 'done'", "short()", "return 'done'")
 	run := func(workspace, function string) (any, error) {
 		answer, err := c.Run(t.Context(), code.Call{WorkspaceID: workspace, Functions: defined, Function: function, Parameters: object(t, `{"ms": 300}`)})
 		return answer.Result, err
@@ -47,20 +47,22 @@ func TestLongCallsTakeTurns(t *testing.T) {
 	process := c.Processes("a")[0]
 	shares.Of("light").Begin(t.Context()).End()
 	shares.Of("b").Used(time.Hour)
-	holder := shares.Of("b").Begin(t.Context())
-	if !holder.Holds() {
-		t.Fatal("there is no turn to wait for")
-	}
 	shares.Of("a").Used(time.Hour)
-	done := make(chan error, 1)
-	go func() {
-		_, err := run("a", "work")
-		done <- err
-	}()
-	until(t, "it is stopped", func() bool { return halted(t, process) })
-	holder.End()
-	if err := <-done; err != nil {
-		t.Error(err)
+	for _, function := range []string{"work", "short"} { // however short it is
+		holder := shares.Of("b").Begin(t.Context())
+		if !holder.Holds() {
+			t.Fatal("there is no turn to wait for")
+		}
+		done := make(chan error, 1)
+		go func() {
+			_, err := run("a", function)
+			done <- err
+		}()
+		until(t, "it is stopped", func() bool { return halted(t, process) })
+		holder.End()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		until(t, "it goes on", func() bool { return !halted(t, process) })
 	}
-	until(t, "it goes on", func() bool { return !halted(t, process) })
 }

@@ -1,6 +1,7 @@
 package code_test
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -16,11 +17,14 @@ import (
 	"atelier/internal/clock"
 )
 
-// lowest is what a thread counts that is behind all others.
-const lowest = 19
+// standing is how a thread stands among all others: what it counts, and its class.
+type standing struct{ nice, policy int }
 
-// niceness gives what the threads of a process count.
-func niceness(t *testing.T, process int) (all []int) {
+// lowest is a thread that is behind all others: it works when nobody else wants to.
+const lowest, onlyIdle = 19, 5
+
+// standings gives how the threads of a process stand.
+func standings(t *testing.T, process int) (all []standing) {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", process))
 	if err != nil {
@@ -31,20 +35,21 @@ func niceness(t *testing.T, process int) (all []int) {
 		if err != nil {
 			continue // it has ended
 		}
-		const nice = 16 // after the name, which is in brackets
+		const nice, policy = 16, 38 // after the name, which is in brackets
 		fields := strings.Fields(string(text)[strings.LastIndexByte(string(text), ')')+1:])
-		n, err := strconv.Atoi(fields[nice])
-		if err != nil {
+		n, bad := strconv.Atoi(fields[nice])
+		class, worse := strconv.Atoi(fields[policy])
+		if err := errors.Join(bad, worse); err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, n)
+		all = append(all, standing{nice: n, policy: class})
 	}
 	return all
 }
 
-func behind(all []int) (n int) {
+func behind(all []standing) (n int) {
 	for _, one := range all {
-		if one == lowest {
+		if one == (standing{nice: lowest, policy: onlyIdle}) {
 			n++
 		}
 	}
@@ -63,7 +68,7 @@ func TestLongCallsStepBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	process := c.Processes("a")[0]
-	if all := niceness(t, process); len(all) == 0 || behind(all) != 0 {
+	if all := standings(t, process); len(all) == 0 || behind(all) != 0 {
 		t.Fatalf("its threads count %v before it has worked", all)
 	}
 	until := float64(clock.System{}.Now().Add(3 * time.Second).UnixMilli())
@@ -72,7 +77,7 @@ func TestLongCallsStepBack(t *testing.T) {
 		_, err := c.Run(t.Context(), code.Call{WorkspaceID: "a", Functions: defined, Function: "work", Parameters: object(t, fmt.Sprintf(`{"until": %f}`, until))})
 		done <- err
 	}()
-	for behind(niceness(t, process)) != 1 {
+	for behind(standings(t, process)) != 1 {
 		select {
 		case err := <-done:
 			t.Fatalf("it never stepped back: %v", err)
@@ -82,7 +87,7 @@ func TestLongCallsStepBack(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	for behind(niceness(t, process)) != 0 { // the thread is gone in a moment
+	for behind(standings(t, process)) != 0 { // the thread is gone in a moment
 		if t.Context().Err() != nil {
 			t.Fatal("the thread that was behind is still there")
 		}
@@ -123,7 +128,7 @@ func TestHeavyWorkspacesStepBack(t *testing.T) {
 				t.Fatal(err)
 			}
 		default:
-			seen += behind(niceness(t, c.Processes("heavy")[0]))
+			seen += behind(standings(t, c.Processes("heavy")[0]))
 		}
 	}
 	if seen == 0 {

@@ -214,12 +214,15 @@ func (c *Code) watch(ctx context.Context, p *process, limit time.Duration, share
 	defer long.Stop()
 	var pacing *pacer
 	defer func() { pacing.end() }()
+	if share.Heavy() {
+		pacing = c.pace(ctx, p, share)
+	}
 	for {
 		select {
 		case <-done:
 			return nil
 		case <-long.C():
-			if share != nil {
+			if share != nil && pacing == nil {
 				pacing = c.pace(ctx, p, share)
 			}
 			continue

@@ -94,7 +94,9 @@ func (c *Code) exchange(ctx context.Context, p *process, call Call, parameters s
 	})
 	took := c.deps.Clock.Now().Sub(began)
 	p.worked += took
-	share.Used(min(took, wire.Patience)) // the rest is counted in turns
+	if !request.Low {
+		share.Used(min(took, wire.Patience)) // the rest is counted in turns
+	}
 	if err != nil {
 		return response, nil, err
 	}

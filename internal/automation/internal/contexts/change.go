@@ -30,9 +30,10 @@ func (s *scopes) Change(f *machine.Frame, change machine.Change) error {
 	if err != nil {
 		return err
 	}
+	e := s.edit(k, ends, change.Apply)
 	var saved *entry
 	_, err = f.Once(func(ctx context.Context, tx *sqldb.Tx) (_ any, err error) {
-		saved, err = s.save(ctx, tx, k, ends, change.Apply)
+		saved, err = s.save(ctx, tx, e)
 		return nil, err
 	})
 	if err != nil {
@@ -50,23 +51,53 @@ func tooLarge(root string, size, limit int) *machine.Failure {
 		With(machine.Payload("context", root, "size", float64(size), "limit", float64(limit)))
 }
 
+// edit is a change of a context that is to be saved. What it makes of what is known of the context is computed before others wait
+// for it: nobody else writes during a transaction.
+type edit struct {
+	key   key
+	ends  time.Time
+	apply func(any) (any, error)
+
+	known *entry // nil when nothing is known, or nothing could be computed from it
+	next  *entry
+	text  string
+}
+
+func (s *scopes) edit(k key, ends time.Time, apply func(any) (any, error)) *edit {
+	e := &edit{key: k, ends: ends, apply: apply}
+	if known, ok := s.store.cache.get(k); ok {
+		if next, text, err := s.compute(e, known); err == nil { // an error may come of what is not so any more
+			e.known, e.next, e.text = known, next, text
+		}
+	}
+	return e
+}
+
+// compute gives what a change makes of a context, and its text.
+func (s *scopes) compute(e *edit, stored *entry) (*entry, string, error) {
+	changed, err := e.apply(s.before(e.key, stored))
+	if err != nil {
+		return nil, "", err
+	}
+	object, text, err := encode(e.key.kind, changed, s.store.most(e.key.kind))
+	return &entry{value: object, expires: expiry(e.ends), size: len(text)}, text, err
+}
+
 // save does a change to a context in a transaction, which may be tried more than once.
-func (s *scopes) save(ctx context.Context, tx *sqldb.Tx, k key, ends time.Time, apply func(any) (any, error)) (*entry, error) {
-	stored, err := s.store.lock(ctx, tx, k)
+func (s *scopes) save(ctx context.Context, tx *sqldb.Tx, e *edit) (*entry, error) {
+	stored, err := s.store.lock(ctx, tx, e.key, e.known)
 	if err != nil {
 		return nil, err
 	}
-	changed, err := apply(s.before(k, stored))
-	if err != nil {
-		return nil, err
+	next, text := e.next, e.text
+	if e.known == nil || stored.value != e.known.value || stored.expires != e.known.expires {
+		if next, text, err = s.compute(e, stored); err != nil {
+			return nil, err
+		}
 	}
-	next := &entry{version: stored.version, expires: expiry(ends)}
-	var text string
-	if next.value, text, err = encode(k.kind, changed, s.store.most(k.kind)); err != nil {
-		return nil, err
-	}
-	next.size = len(text)
-	return next, s.store.write(ctx, tx, k, next, text)
+	saved := *next
+	saved.version = stored.version
+	return &saved, s.store.write(ctx, tx, e.key, &saved, text)
 }
 
 // before is what a change begins with.

@@ -37,19 +37,28 @@ func (s *Store) read(ctx context.Context, k key, known *entry) (*entry, error) {
 }
 
 // lock gives a context as it is stored, and keeps others from changing it until the transaction ends. The version is that of
-// the change to come.
-func (s *Store) lock(ctx context.Context, tx *sqldb.Tx, k key) (*entry, error) {
+// the change to come. Its text comes over only when it is not the one that is known.
+func (s *Store) lock(ctx context.Context, tx *sqldb.Tx, k key, known *entry) (*entry, error) {
 	const perMilli = 1 << 10 // a row that comes back has a later version than it ever had
 	first := sqldb.Millis(s.deps.Clock.Now()) * perMilli
+	after := int64(-1)
+	if known != nil {
+		after = known.version + 1
+	}
 	var text string
 	found := &entry{}
 	err := tx.QueryRow(ctx, `INSERT INTO rt_contexts (workspace_id, kind, id, value, version, expires_at) VALUES ($1, $2, $3, '{}', $4, 0)
 		ON CONFLICT (workspace_id, kind, id) DO UPDATE SET version = rt_contexts.version + 1
-		RETURNING value, version, expires_at`, k.workspaceID, k.kind, k.id, first).Scan(&text, &found.version, &found.expires)
-	if err != nil {
+		RETURNING CASE WHEN version = $5 THEN '' ELSE value END, version, expires_at`,
+		k.workspaceID, k.kind, k.id, first, after).Scan(&text, &found.version, &found.expires)
+	switch {
+	case err != nil:
 		return nil, err
+	case found.version == after:
+		found.value = known.value
+	default:
+		found.value, err = decode(text)
 	}
-	found.value, err = decode(text)
 	return found, err
 }
 

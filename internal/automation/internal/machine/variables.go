@@ -16,6 +16,9 @@ type variables struct {
 	locals *value.Object
 	own    owner
 	weight int64 // what was charged for them
+
+	// Branches on several processors have theirs apart: what one of them locks must not lie beside what another one does.
+	_ [88]byte
 }
 
 // newVariables makes variables of a payload, which stays as it is.
@@ -81,10 +84,19 @@ func (v *variables) turn(f *Frame, item any, index float64) error {
 	if err := v.replace(f, Item, item); err != nil {
 		return err
 	}
+	if counted, ok := item.(float64); ok && counted == index {
+		return v.replace(f, Index, item) // the same number need not be made twice
+	}
 	return v.replace(f, Index, index)
 }
 
 func (v *variables) replace(f *Frame, name string, x any) error {
+	if _, number := x.(float64); number {
+		if _, number = v.locals.Get(name).(float64); number { // all of them weigh the same, and nobody owns one
+			v.locals.Set(name, x)
+			return nil
+		}
+	}
 	e := edit{kind: Replace, value: x, frame: f, vars: v}
 	if !v.locals.Has(name) {
 		e.owed = weightKey + int64(len(name))

@@ -23,6 +23,7 @@ type plan struct {
 	matches  []waits.Match
 	starts   []start
 	marks    map[string]bus.Position // workspaces whose schedules may be others now
+	free     map[string]int          // how many more runs may wait, by workspace that something starts in
 	problems []bus.Record
 }
 
@@ -81,7 +82,7 @@ type heard struct {
 
 // plan finds out what is to be done about events.
 func (r *Runs) plan(ctx context.Context, events []bus.Event) (*plan, error) {
-	p := &plan{marks: map[string]bus.Position{}}
+	p := &plan{marks: map[string]bus.Position{}, free: map[string]int{}}
 	var err error
 	if p.matches, err = r.Waits.Find(ctx, events); err != nil {
 		return nil, err
@@ -112,7 +113,23 @@ func (r *Runs) plan(ctx context.Context, events []bus.Event) (*plan, error) {
 			p.starts = append(p.starts, start{event: e, automations: listeners, tell: tells(e.Type, h.Source), kept: kept})
 		}
 	}
-	return p, nil
+	return p, r.count(ctx, p)
+}
+
+// count finds out how many more runs may wait. Many are counted for long, which nobody who writes has to wait for; those who make
+// runs of the same workspace at the same time may so together make a few more.
+func (r *Runs) count(ctx context.Context, p *plan) error {
+	for _, s := range p.starts {
+		if _, known := p.free[s.event.WorkspaceID]; known {
+			continue
+		}
+		waiting, err := waitingRuns(ctx, r.DB, s.event.WorkspaceID, r.Settings.Queue)
+		if err != nil {
+			return err
+		}
+		p.free[s.event.WorkspaceID] = r.Settings.Queue - waiting
+	}
+	return nil
 }
 
 // read gives what the runtime has to know of an event; false when it cannot be read, and so starts nothing.
@@ -177,7 +194,7 @@ func (r *Runs) commit(ctx context.Context, tx *sqldb.Tx, p *plan, last bus.Posit
 			cancelled[m.Event.Position] = cancelled[m.Event.Position] || m.CancelTriggers
 		}
 	}
-	records, err := r.store(ctx, tx, p.fresh(before, cancelled), done)
+	records, err := r.store(ctx, tx, p, p.fresh(before, cancelled), done)
 	if err != nil {
 		return err
 	}
@@ -219,7 +236,7 @@ func (p *plan) fresh(after bus.Position, cancelled map[bus.Position]bool) []star
 }
 
 // store stores the runs of events, as far as their workspaces may have more, and gives the events that tell of it.
-func (r *Runs) store(ctx context.Context, tx *sqldb.Tx, starts []start, done *outcome) ([]bus.Record, error) {
+func (r *Runs) store(ctx context.Context, tx *sqldb.Tx, p *plan, starts []start, done *outcome) ([]bus.Record, error) {
 	byWorkspace := map[string][]start{}
 	var order []string
 	for _, s := range starts {
@@ -230,7 +247,7 @@ func (r *Runs) store(ctx context.Context, tx *sqldb.Tx, starts []start, done *ou
 	}
 	var records []bus.Record
 	for _, workspaceID := range order {
-		some, err := r.storeOf(ctx, tx, workspaceID, byWorkspace[workspaceID], done)
+		some, err := r.storeOf(ctx, tx, p.free[workspaceID], byWorkspace[workspaceID], done)
 		if err != nil {
 			return nil, err
 		}
@@ -239,13 +256,10 @@ func (r *Runs) store(ctx context.Context, tx *sqldb.Tx, starts []start, done *ou
 	return records, nil
 }
 
-// storeOf stores the runs of one workspace.
-func (r *Runs) storeOf(ctx context.Context, tx *sqldb.Tx, workspaceID string, starts []start, done *outcome) ([]bus.Record, error) {
-	waiting, err := waitingRuns(ctx, tx, workspaceID, r.Settings.Queue)
-	if err != nil {
-		return nil, err
-	}
-	free, here, me, now := r.Settings.Queue-waiting, r.pool.room(workspaceID, false), r.owner.get(), r.Clock.Now()
+// storeOf stores the runs of one workspace, where so many more may wait.
+func (r *Runs) storeOf(ctx context.Context, tx *sqldb.Tx, free int, starts []start, done *outcome) ([]bus.Record, error) {
+	workspaceID := starts[0].event.WorkspaceID
+	here, me, now := r.pool.room(workspaceID, false), r.owner.get(), r.Clock.Now()
 	refused := refusal{limit: r.Settings.Queue}
 	var rows []row
 	var records []bus.Record

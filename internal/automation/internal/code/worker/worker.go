@@ -130,17 +130,22 @@ func (s *server) serve(one call) error {
 		vm = fresh
 	}
 	var outcome js.Outcome
+	var broken bool
+	var cleaned error
 	s.aside(one.request.Low, func() {
 		outcome = vm.Run(js.Call{
 			Function: one.request.Function, Code: one.request.Code, Parameters: one.parameters,
 			Now: one.request.Now, Limit: time.Duration(one.request.Limit) * time.Millisecond,
 		})
+		if broken = vm.Broken(); broken {
+			cleaned = s.clean(vm) // this takes long, so it is part of the call
+		}
 	})
 	response := wire.Response{
 		ID: one.request.ID, Error: outcome.Err, Logs: outcome.Logs,
 		Duration: float64(s.clock.Now().Sub(began).Microseconds()) / 1000,
 	}
-	if err := wire.Write(s.out, response, outcome.Result); err != nil {
+	if err := errors.Join(cleaned, wire.Write(s.out, response, outcome.Result)); err != nil || broken {
 		return err
 	}
 	return s.clean(vm)

@@ -29,6 +29,8 @@ type Env struct {
 	Zones func(name string) (*time.Location, error)
 	// Large, when it is set, is told before so many bytes are taken for one text, and now and then, with none, while one is made.
 	Large func(bytes int)
+	// Spare is what one expression leaves for the next one, so that it need not be made anew. One goroutine at a time uses an Env.
+	Spare any
 }
 
 // Budget is what an expression may still cost: about one for every byte it makes and every item it looks at.
