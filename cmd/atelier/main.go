@@ -27,8 +27,8 @@ const (
 )
 
 func main() {
-	if isWorker(os.Args[1:]) {
-		os.Exit(work())
+	if run, ok := aside(os.Args[1:]); ok {
+		os.Exit(run())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"atelier/internal/automation/internal/code/spawn"
 	"atelier/internal/automation/internal/turns"
 	"atelier/internal/clock"
 	"atelier/internal/sqldb"
@@ -46,14 +47,18 @@ type Limits struct {
 	Idle              time.Duration
 }
 
-// ThisProgram is the program that runs, which serves as a worker when its first argument is worker.
-func ThisProgram() Program { return Program{Args: []string{"atelier", "worker"}} }
+// ThisProgram is the program that runs, which serves as a worker when its first argument is worker, and starts them when it is nursery.
+func ThisProgram() Program {
+	return Program{Args: []string{"atelier", "worker"}, Nursery: []string{"atelier", "nursery"}}
+}
 
 // Program is a program that serves as a worker.
 type Program struct {
 	// Path is its file, this program's own when it is empty; Args is what it is called by, and its arguments.
 	Path string
 	Args []string
+	// Nursery are the arguments by which the program starts workers in the place of this process; without them it does so itself.
+	Nursery []string
 	// Plain starts it without namespaces of its own, as where the system does not allow them.
 	Plain bool
 }
@@ -111,7 +116,8 @@ type Code struct {
 
 	// Both have a place for everybody who may start a process now.
 	starting, startingHeavy chan struct{}
-	closing                 sync.Once      // before the first process
+	closing                 sync.Once // before the first process
+	nursery                 *spawn.Nursery
 	running                 sync.WaitGroup // processes that have not ended, and who keeps them
 	wake                    chan struct{}
 	ending                  chan struct{}
@@ -120,7 +126,8 @@ type Code struct {
 // New makes it. Without Start it works too, but keeps no process ready and none of them ends for being idle; Stop ends it all.
 func New(deps Deps) *Code {
 	return &Code{
-		deps: deps, limits: deps.Limits.withDefaults(), tenants: map[string]*tenant{},
+		nursery: spawn.NewNursery(spawn.Order{Path: deps.Program.Path, Args: deps.Program.Nursery}),
+		deps:    deps, limits: deps.Limits.withDefaults(), tenants: map[string]*tenant{},
 		starting: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), startingHeavy: make(chan struct{}, 1), wake: make(chan struct{}, 1), ending: make(chan struct{}),
 	}
 }
@@ -164,7 +171,7 @@ func (c *Code) Stop(ctx context.Context) error {
 		p.kill()
 	}
 	gone := make(chan struct{})
-	go func() { c.running.Wait(); close(gone) }()
+	go func() { c.running.Wait(); c.nursery.Close(); close(gone) }()
 	select {
 	case <-gone:
 		return nil

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"atelier/internal/automation/internal/code"
+	"atelier/internal/automation/internal/code/spawn"
 	"atelier/internal/automation/internal/code/worker"
 	"atelier/internal/automation/internal/machine"
 	"atelier/internal/clock"
@@ -29,6 +30,8 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case "worker":
 			os.Exit(worker.Run(worker.Standard(), os.Exit))
+		case "nursery":
+			os.Exit(spawn.Serve())
 		case "probe":
 			os.Exit(probe())
 		case "liar":
@@ -46,7 +49,7 @@ func program(arguments ...string) code.Program {
 	if len(arguments) == 0 {
 		arguments = []string{"worker"}
 	}
-	return code.Program{Args: append([]string{"atelier"}, arguments...)}
+	return code.Program{Args: append([]string{"atelier"}, arguments...), Nursery: []string{"atelier", "nursery"}}
 }
 
 // room starts a pool that is stopped with the test; no process of it is left behind.

@@ -6,7 +6,7 @@ func (c *Code) Processes(workspaceID string) (ids []int) {
 	defer c.mu.Unlock()
 	if t := c.tenants[workspaceID]; t != nil {
 		for p := range t.processes {
-			ids = append(ids, p.proc.Pid)
+			ids = append(ids, p.child.Pid)
 		}
 	}
 	return ids

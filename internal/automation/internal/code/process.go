@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"atelier/internal/automation/internal/code/spawn"
 	"atelier/internal/automation/internal/code/wire"
 	"atelier/internal/automation/internal/turns"
 )
@@ -16,7 +17,7 @@ import (
 // process is a worker. One call at a time uses it; whoever kills it may be another one.
 type process struct {
 	number  uint64 // in the order of starting
-	proc    *os.Process
+	child   *spawn.Child
 	in, out *os.File
 	reader  *bufio.Reader
 	gone    chan struct{} // closed when the process has ended
@@ -34,7 +35,7 @@ type process struct {
 }
 
 // kill ends the process at once. Its owner hears of it through gone.
-func (p *process) kill() { _ = p.proc.Kill() } // it fails only when the process has ended
+func (p *process) kill() { _ = p.child.Kill() } // it fails only when the process has ended
 
 // end has an idle process end: it sees that nobody will ask it again.
 func (p *process) end() { p.ended.Do(func() { _ = p.in.Close() }) }
@@ -119,7 +120,10 @@ const (
 
 // spawn starts the process and has somebody wait for its end.
 func (c *Code) spawn(isolated bool) (*process, error) {
-	c.closing.Do(keepFiles)
+	if len(c.deps.Program.Args) == 0 {
+		return nil, errNoWorker
+	}
+	c.closing.Do(spawn.KeepFiles)
 	childIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -128,30 +132,20 @@ func (c *Code) spawn(isolated bool) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(err, childIn.Close(), in.Close())
 	}
-	nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	child, err := c.nursery.Start(spawn.Order{Path: c.deps.Program.Path, Args: c.deps.Program.Args, Isolated: isolated}, childIn, childOut)
 	if err != nil {
 		return nil, errors.Join(err, childIn.Close(), in.Close(), out.Close(), childOut.Close())
 	}
-	program, err := c.deps.Program.orThis()
-	if err == nil {
-		var proc *os.Process
-		proc, err = os.StartProcess(program.Path, program.Args, &os.ProcAttr{
-			Dir: "/", Env: []string{}, Files: []*os.File{childIn, childOut, nowhere}, Sys: attributes(isolated),
-		})
-		if err == nil {
-			p := &process{proc: proc, in: in, out: out, reader: bufio.NewReader(out), gone: make(chan struct{})}
-			c.own(p)
-			return p, errors.Join(childIn.Close(), childOut.Close(), nowhere.Close())
-		}
-	}
-	return nil, errors.Join(err, childIn.Close(), in.Close(), out.Close(), childOut.Close(), nowhere.Close())
+	p := &process{child: child, in: in, out: out, reader: bufio.NewReader(out), gone: make(chan struct{})}
+	c.own(p)
+	return p, errors.Join(childIn.Close(), childOut.Close())
 }
 
 // own has somebody wait for the end of a process, and gives up what belongs to it. Whoever stops everything waits for that, or, when
 // it has begun to wait before, this does.
 func (c *Code) own(p *process) {
 	wait := func() {
-		_, _ = p.proc.Wait() // how it ended does not matter
+		p.child.Wait()
 		p.end()
 		_ = p.out.Close()
 		close(p.gone)
@@ -168,21 +162,6 @@ func (c *Code) own(p *process) {
 		p.kill()
 		wait()
 	}
-}
-
-// orThis is the program, by default this one.
-func (p Program) orThis() (Program, error) {
-	if len(p.Args) == 0 {
-		return p, errNoWorker
-	}
-	if p.Path == "" {
-		path, err := ownProgram()
-		if err != nil {
-			return p, err
-		}
-		p.Path = path
-	}
-	return p, nil
 }
 
 // errNoWorker says that nothing can serve as a worker.

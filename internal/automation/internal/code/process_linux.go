@@ -1,24 +1,16 @@
 package code
 
 import (
-	"os"
-	"strconv"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// nobody is the user that a worker is outside of its namespace when the server runs as root.
-const nobody = 65534
-
-// ownProgram is this program, also when its file was replaced by another version meanwhile.
-func ownProgram() (string, error) { return "/proc/self/exe", nil }
-
 // spent is the processor time that the process has used.
 func (p *process) spent(time.Time) time.Duration {
-	const ofProcess = 2                        // the clock that counts what all threads have used, by nanoseconds
-	clock := int32(^p.proc.Pid)<<3 | ofProcess //nolint:gosec // ids of processes are small
+	const ofProcess = 2                         // the clock that counts what all threads have used, by nanoseconds
+	clock := int32(^p.child.Pid)<<3 | ofProcess //nolint:gosec // ids of processes are small
 	var ts unix.Timespec
 	if err := unix.ClockGettime(clock, &ts); err != nil {
 		return 0 // it has ended
@@ -27,45 +19,7 @@ func (p *process) spent(time.Time) time.Duration {
 }
 
 // halt stops the process until it is resumed. It fails only when the process has ended.
-func (p *process) halt() { _ = p.proc.Signal(syscall.SIGSTOP) }
+func (p *process) halt() { _ = p.child.Signal(syscall.SIGSTOP) }
 
 // resume lets the process go on.
-func (p *process) resume() { _ = p.proc.Signal(syscall.SIGCONT) }
-
-// keepFiles makes that no child gets a file of this process that it was not given. What Go opens is like that already; this is
-// for what the process has itself got from who started it, as sockets and terminals.
-func keepFiles() {
-	files, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return // without it there is nothing to look through
-	}
-	for _, file := range files {
-		if fd, err := strconv.Atoi(file.Name()); err == nil && fd > 2 {
-			syscall.CloseOnExec(fd)
-		}
-	}
-}
-
-// attributes put a worker into a group of its own, so that a signal from a terminal does not reach it, and where it is allowed
-// into namespaces of its own: no network, no other process to be seen, and no user that is known anywhere.
-func attributes(isolated bool) *syscall.SysProcAttr {
-	attr := &syscall.SysProcAttr{Setpgid: true}
-	user, group := os.Geteuid(), os.Getegid()
-	root := user == 0
-	if root {
-		user, group = nobody, nobody
-	}
-	if !isolated {
-		if root {
-			attr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
-		}
-		return attr
-	}
-	attr.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
-	// Inside it is root at first, to give up the file system; outside it is nobody, or who started the server.
-	attr.Credential = &syscall.Credential{NoSetGroups: !root}
-	attr.GidMappingsEnableSetgroups = root
-	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: user, Size: 1}}
-	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: group, Size: 1}}
-	return attr
-}
+func (p *process) resume() { _ = p.child.Signal(syscall.SIGCONT) }

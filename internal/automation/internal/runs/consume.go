@@ -116,18 +116,16 @@ func (r *Runs) plan(ctx context.Context, events []bus.Event) (*plan, error) {
 	return p, r.count(ctx, p)
 }
 
-// count finds out how many more runs may wait. Many are counted for long, which nobody who writes has to wait for; those who make
-// runs of the same workspace at the same time may so together make a few more.
-func (r *Runs) count(ctx context.Context, p *plan) error {
+// count finds out how many more runs may wait. Nobody who writes has to wait for that.
+func (r *Runs) count(ctx context.Context, p *plan) (err error) {
 	for _, s := range p.starts {
-		if _, known := p.free[s.event.WorkspaceID]; known {
-			continue
+		workspaceID := s.event.WorkspaceID
+		if _, known := p.free[workspaceID]; !known {
+			if p.free[workspaceID], err = r.free(ctx, workspaceID); err != nil {
+				return err
+			}
 		}
-		waiting, err := waitingRuns(ctx, r.DB, s.event.WorkspaceID, r.Settings.Queue)
-		if err != nil {
-			return err
-		}
-		p.free[s.event.WorkspaceID] = r.Settings.Queue - waiting
+		r.backlog.add(workspaceID, len(s.automations))
 	}
 	return nil
 }

@@ -144,6 +144,7 @@ type Runs struct {
 
 	pool    *pool
 	owner   owner
+	backlog backlog
 	finish  chan *job
 	careful chan struct{} // held by the one run that may kill the process again
 	marked  chan struct{} // a workspace has to be held against its definition
