@@ -1,7 +1,6 @@
 package code_test
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -17,14 +16,11 @@ import (
 	"atelier/internal/clock"
 )
 
-// standing is how a thread stands among all others: what it counts, and its class.
-type standing struct{ nice, policy int }
+// lowest is what a thread counts that is behind all others.
+const lowest = 19
 
-// lowest is a thread that is behind all others: it works when nobody else wants to.
-const lowest, onlyIdle = 19, 5
-
-// standings gives how the threads of a process stand.
-func standings(t *testing.T, process int) (all []standing) {
+// niceness gives what the threads of a process count.
+func niceness(t *testing.T, process int) (all []int) {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", process))
 	if err != nil {
@@ -35,21 +31,20 @@ func standings(t *testing.T, process int) (all []standing) {
 		if err != nil {
 			continue // it has ended
 		}
-		const nice, policy = 16, 38 // after the name, which is in brackets
+		const nice = 16 // after the name, which is in brackets
 		fields := strings.Fields(string(text)[strings.LastIndexByte(string(text), ')')+1:])
-		n, bad := strconv.Atoi(fields[nice])
-		class, worse := strconv.Atoi(fields[policy])
-		if err := errors.Join(bad, worse); err != nil {
+		n, err := strconv.Atoi(fields[nice])
+		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, standing{nice: n, policy: class})
+		all = append(all, n)
 	}
 	return all
 }
 
-func behind(all []standing) (n int) {
+func behind(all []int) (n int) {
 	for _, one := range all {
-		if one == (standing{nice: lowest, policy: onlyIdle}) {
+		if one == lowest {
 			n++
 		}
 	}
@@ -68,7 +63,7 @@ func TestLongCallsStepBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	process := c.Processes("a")[0]
-	if all := standings(t, process); len(all) == 0 || behind(all) != 0 {
+	if all := niceness(t, process); len(all) == 0 || behind(all) != 0 {
 		t.Fatalf("its threads count %v before it has worked", all)
 	}
 	until := float64(clock.System{}.Now().Add(3 * time.Second).UnixMilli())
@@ -77,7 +72,7 @@ func TestLongCallsStepBack(t *testing.T) {
 		_, err := c.Run(t.Context(), code.Call{WorkspaceID: "a", Functions: defined, Function: "work", Parameters: object(t, fmt.Sprintf(`{"until": %f}`, until))})
 		done <- err
 	}()
-	for behind(standings(t, process)) != 1 {
+	for behind(niceness(t, process)) != 1 {
 		select {
 		case err := <-done:
 			t.Fatalf("it never stepped back: %v", err)
@@ -87,7 +82,7 @@ func TestLongCallsStepBack(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	for behind(standings(t, process)) != 0 { // the thread is gone in a moment
+	for behind(niceness(t, process)) != 0 { // the thread is gone in a moment
 		if t.Context().Err() != nil {
 			t.Fatal("the thread that was behind is still there")
 		}
@@ -128,7 +123,7 @@ func TestHeavyWorkspacesStepBack(t *testing.T) {
 				t.Fatal(err)
 			}
 		default:
-			seen += behind(standings(t, c.Processes("heavy")[0]))
+			seen += behind(niceness(t, c.Processes("heavy")[0]))
 		}
 	}
 	if seen == 0 {

@@ -74,11 +74,6 @@ func filter(self uint32) []unix.SockFilter {
 		p.unless(unix.BPF_JEQ, lowest, deny)
 		p.end(permit)
 	})
-	p.on(unix.SYS_SCHED_SETSCHEDULER, func() { // as well
-		p.load(argument(1))
-		p.unless(unix.BPF_JEQ, unix.SCHED_IDLE, deny)
-		p.end(permit)
-	})
 	for _, number := range []uint32{unix.SYS_MMAP, unix.SYS_MPROTECT} { // memory that is not executed
 		p.on(number, func() {
 			p.load(argument(2))

@@ -1,10 +1,6 @@
 package worker
 
-import (
-	"unsafe"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // lowest is the least that a thread may count: the others on the machine get about seventy times as much.
 const lowest = 19
@@ -17,10 +13,6 @@ func thisThread() thread { return thread(unix.Gettid()) }
 // first tells that it is the one that the process began with.
 func (t thread) first() bool { return int(t) == unix.Getpid() }
 
-// lower puts a thread behind everybody on the machine who has something to do: the processor is taken from it as soon as somebody
-// wakes up. Where it is not allowed the thread stays what it is: a little behind the others.
-func (t thread) lower() {
-	_ = unix.Setpriority(unix.PRIO_PROCESS, int(t), lowest)
-	var none int32                                                                                                      // it has no priority among its like
-	_, _, _ = unix.RawSyscall(unix.SYS_SCHED_SETSCHEDULER, uintptr(t), unix.SCHED_IDLE, uintptr(unsafe.Pointer(&none))) //nolint:gosec // how the kernel is given a struct
-}
+// lower puts a thread behind everybody on the machine who has something to do. Where it is not allowed the thread stays what it
+// is: a little behind the others.
+func (t thread) lower() { _ = unix.Setpriority(unix.PRIO_PROCESS, int(t), lowest) }
