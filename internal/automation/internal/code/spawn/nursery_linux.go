@@ -132,29 +132,12 @@ func (n *Nursery) begin() error {
 	if err != nil {
 		return err
 	}
-	if n.process, err = serving(n.program, there); err != nil {
+	files := []*os.File{lineFile: there}
+	if n.process, err = n.program.start(files, &syscall.SysProcAttr{Setpgid: true}); err != nil {
 		return errors.Join(err, line.Close())
 	}
 	n.line = line
 	return nil
-}
-
-// serving starts the process itself.
-func serving(program Order, line *os.File) (*os.Process, error) {
-	path, err := program.Path, error(nil)
-	if path == "" {
-		if path, err = ownProgram(); err != nil {
-			return nil, err
-		}
-	}
-	nowhere, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = nowhere.Close() }()
-	return os.StartProcess(path, program.Args, &os.ProcAttr{
-		Dir: "/", Env: []string{}, Files: []*os.File{nowhere, nowhere, nowhere, line}, Sys: &syscall.SysProcAttr{Setpgid: true},
-	})
 }
 
 func unixConn(file *os.File) (*net.UnixConn, error) {

@@ -48,7 +48,7 @@ func serve(line *net.UnixConn, text, rights []byte) bool {
 	}
 	attr := attributes(o.Isolated)
 	attr.Pdeathsig = syscall.SIGKILL
-	child, err := o.start(files[0], files[1], attr)
+	child, err := o.start([]*os.File{files[0], files[1], nil}, attr)
 	var said answer
 	if err != nil {
 		said.Error = err.Error()
@@ -69,7 +69,7 @@ func serve(line *net.UnixConn, text, rights []byte) bool {
 	if _, err := line.Read(make([]byte, 1)); err != nil {
 		return false
 	}
-	go child.Wait() // it ends before this process, or with it
+	go func() { _, _ = child.Wait() }() // it ends before this process, or with it
 	return true
 }
 

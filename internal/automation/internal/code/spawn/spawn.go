@@ -21,29 +21,35 @@ type Child struct {
 	foster bool // another process is its parent
 }
 
-// Direct starts a process as a child of this one. It has no environment, and its errors go nowhere.
+// Direct starts a process as a child of this one.
 func Direct(o Order, in, out *os.File) (*Child, error) {
-	return o.start(in, out, attributes(o.Isolated))
+	started, err := o.start([]*os.File{in, out, nil}, attributes(o.Isolated))
+	if err != nil {
+		return nil, err
+	}
+	return &Child{Process: started}, nil
 }
 
-func (o Order) start(in, out *os.File, attr *syscall.SysProcAttr) (*Child, error) {
+// start starts a process without an environment. Files are what it gets; nil is one in which nothing is and nothing stays.
+func (o Order) start(files []*os.File, attr *syscall.SysProcAttr) (*os.Process, error) {
 	path, err := o.Path, error(nil)
 	if path == "" {
 		if path, err = ownProgram(); err != nil {
 			return nil, err
 		}
 	}
-	nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	nowhere, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = nowhere.Close() }()
-	process := &os.ProcAttr{Dir: "/", Env: []string{}, Files: []*os.File{in, out, nowhere}, Sys: attr}
-	started, err := os.StartProcess(path, o.Args, process) //nolint:gosec // a program of this installation, or what it is told to by that
-	if err != nil {
-		return nil, err
+	for i, file := range files {
+		if file == nil {
+			files[i] = nowhere
+		}
 	}
-	return &Child{Process: started}, nil
+	process := &os.ProcAttr{Dir: "/", Env: []string{}, Files: files, Sys: attr}
+	return os.StartProcess(path, o.Args, process) //nolint:gosec // a program of this installation, or what it is told to by that
 }
 
 // Wait waits until the process has ended. How it ended does not matter.
