@@ -15,7 +15,7 @@ func TestThreadsGiveWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if slice := time.Duration(attr.Runtime); slice != 0 && slice != sliceOfThread { //nolint:gosec // it is small
+	if slice := time.Duration(attr.Runtime); slice != 0 && slice != sliceOfThread {
 		t.Errorf("a thread keeps its processor for %v", slice)
 	}
 }
